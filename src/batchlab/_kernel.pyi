@@ -1383,8 +1383,8 @@ def multifactor_priorities(
     """
 
 def share_in_windows(own: list[float], total: list[float], decay: float) -> float:
-    """Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of a window is `decay` times
-    the weight of the next newer window.
+    """Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of a window is `decay`
+    times the weight of the next newer window.
     """
 
 def target_delta(target: float, mark: str, usage: float) -> float:

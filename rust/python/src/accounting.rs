@@ -278,8 +278,8 @@ pub fn multifactor_priorities<'py>(
     Ok((ages.into_pyarray(py), sizes.into_pyarray(py), sums.into_pyarray(py), priorities.into_pyarray(py)))
 }
 
-/// Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of a window is `decay` times
-/// the weight of the next newer window.
+/// Return the share of `own` in `total` usage in windows, newest first, per cent; the weight of a window is `decay`
+/// times the weight of the next newer window.
 #[pyfunction]
 pub fn share_in_windows(own: Vec<f64>, total: Vec<f64>, decay: f64) -> f64 {
     effective_share(&own, &total, decay)

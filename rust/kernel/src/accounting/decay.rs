@@ -10,11 +10,11 @@ pub enum Decay {
     HalfLife(f64),
     /// Usage is multiplied by `factor` every `period` seconds after `origin`, as in PBS.
     Steps {
-        /// From 0 to 1.
+        /// Fraction that remains after each period, from 0 to 1.
         factor: f64,
-        /// Seconds, above 0.
+        /// Length of a period, seconds, > 0.
         period: f64,
-        /// Seconds.
+        /// Begin of the first period, seconds.
         origin: f64,
     },
 }

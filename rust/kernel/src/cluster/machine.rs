@@ -122,8 +122,8 @@ impl Machine {
         self.gains
     }
 
-    /// Number of changes of nodes: allocations, releases and others. The free amounts are unchanged while this number
-    /// is.
+    /// Number of changes of nodes: allocations, releases and others. While this number is unchanged, so are
+    /// the free amounts.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.changes
@@ -203,8 +203,8 @@ impl Machine {
         self.breach
     }
 
-    /// Returns whether any amount is unavailable. If so, free totals plus the amounts held by jobs are not the
-    /// capacity.
+    /// Returns whether any amount is unavailable. If so, free totals plus the amounts held by jobs do
+    /// not add up to the capacity.
     #[must_use]
     pub fn has_unavailable(&self) -> bool {
         self.unavailable.is_some()

@@ -10,9 +10,9 @@ use super::KeyEvent;
 /// One level up at an arrival with probability `up`, down at a departure with probability `down`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Randomised {
-    /// In [0, 1].
+    /// Probability at an arrival, in [0, 1].
     pub up: f64,
-    /// In [0, 1].
+    /// Probability at a departure, in [0, 1].
     pub down: f64,
     /// The coin of each arrival and departure, in their order; further coins are drawn at random.
     pub coins: Arc<[f64]>,

@@ -25,15 +25,15 @@ pub struct TaskTime {
 pub struct MessageTime {
     /// The job.
     pub job: u32,
-    /// The index of the job's message program, and of the message in it.
+    /// The index of the job's message program.
     pub part: u32,
-    /// See above.
+    /// The index of the message in its program.
     pub message: u32,
-    /// The times at which the message was posted, began its transfer, and arrived, seconds.
+    /// The time at which its sender posted the message, seconds.
     pub posted: f64,
-    /// See above.
+    /// The time at which its transfer began, seconds.
     pub begun: f64,
-    /// See above.
+    /// The time at which it arrived, seconds.
     pub end: f64,
 }
 
@@ -42,13 +42,13 @@ pub struct MessageTime {
 pub struct RoundTime {
     /// The job.
     pub job: u32,
-    /// The index of the job's program of rounds, and of the round in it.
+    /// The index of the job's program of rounds.
     pub part: u32,
-    /// See above.
+    /// The index of the round in its program.
     pub round: u32,
-    /// Begin of the round including its delay, and its end, seconds.
+    /// Begin of the round, before its delay, seconds.
     pub begun: f64,
-    /// See above.
+    /// End of the round, seconds.
     pub end: f64,
 }
 

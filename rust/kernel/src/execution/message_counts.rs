@@ -19,9 +19,9 @@ pub struct ClassTotals {
     pub messages: u64,
     /// Bytes of payload.
     pub bytes: f64,
-    /// The sum of the hops, and the maximum hops of one message.
+    /// The sum of the hops.
     pub hops: u64,
-    /// See above.
+    /// The maximum number of hops of one message.
     pub most_hops: u32,
     /// The sum of hops × payload.
     pub hop_bytes: f64,

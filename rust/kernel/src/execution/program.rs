@@ -58,9 +58,9 @@ pub enum Step {
     Sleep { amounts: u32 },
     /// Starts a read or write.
     Transfer { transfer: u32, level: u32 },
-    /// Records the begin or end of a task in the log.
+    /// Records the begin of a task in the log.
     Begin { level: u32 },
-    /// See above.
+    /// Records the end of a task in the log.
     End { level: u32, name: u32 },
     /// The job is done when all ranks are here.
     Finish,

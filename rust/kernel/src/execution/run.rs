@@ -1,4 +1,4 @@
-//! A job's run: its ranks, their positions in the program, and their waiting.
+//! A job's run: its ranks, their positions in the program, and the events for which they wait.
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

@@ -12,9 +12,9 @@ pub struct Timer {
     /// The time at which they continue.
     pub time: FineTime,
     sequence: u64,
-    /// The index of the run, and its serial number: indices are reused.
+    /// The index of the run, which may be reused.
     pub slot: u32,
-    /// See above.
+    /// The serial number of the run, which is unique.
     pub serial: u64,
     /// The first rank.
     pub first: u32,

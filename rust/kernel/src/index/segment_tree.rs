@@ -64,7 +64,7 @@ impl SegmentTree {
             (self.leaves, self.leaves + places.len(), self.leaves + self.count);
         while left > 0 {
             self.greatest[mid * self.width..right * self.width].fill(rest);
-            // At higher levels, the last part of `mid` has a kept entry below it.
+            // At higher levels, the nodes to the left of `mid` have a kept entry below them.
             (left, mid, right) = (left / 2, mid.div_ceil(2), right.div_ceil(2));
             if left > 0 && mid > left {
                 self.refresh_level(left, mid - 1);

@@ -123,8 +123,7 @@ impl<'a, A: Availability> Filling<'a, A> {
             slots < needed
         });
         if slots >= needed {
-            // Without the last node the window had too few slots, so it ends as early as possible, and `begin` is the
-            // lowest.
+            // The window had too few slots before its last node, so `begin` is minimal.
             for node in begin..end {
                 self.fill(node);
             }

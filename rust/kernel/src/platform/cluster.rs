@@ -26,9 +26,9 @@ pub enum Topology {
 /// A link that all traffic crosses.
 #[derive(Clone, Copy, Debug)]
 pub struct Backbone {
-    /// Bytes per second.
+    /// Bandwidth, bytes per second.
     pub bandwidth: f64,
-    /// Seconds.
+    /// Latency, seconds.
     pub latency: f64,
     /// The sharing of the link.
     pub sharing: Sharing,

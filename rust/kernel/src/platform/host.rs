@@ -69,9 +69,9 @@ pub enum Sharing {
 pub struct Link {
     /// Its name, unique in the platform.
     pub name: String,
-    /// Bytes per second.
+    /// Bandwidth, bytes per second.
     pub bandwidth: f64,
-    /// Seconds.
+    /// Latency, seconds.
     pub latency: f64,
     /// The sharing of the link among flows.
     pub sharing: Sharing,

@@ -29,9 +29,9 @@ pub struct KeyEventLog {
     pub row: SharedColumn<i64>,
     /// The rate of the first control.
     pub rate: SharedColumn<f64>,
-    /// The remaining work; and the sum of each job's remaining work times its processors.
+    /// The sum of the remaining work of the jobs.
     pub workload: SharedColumn<f64>,
-    /// See `workload`.
+    /// The sum of each job's remaining work times its processors.
     pub weighted_workload: SharedColumn<f64>,
     /// Number of waiting and running jobs.
     pub present: SharedColumn<u64>,

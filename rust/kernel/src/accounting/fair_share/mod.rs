@@ -13,7 +13,8 @@ use super::tree::AccountTree;
 /// The values of every node under a rule, in the order of the tree's nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactorTree {
-    /// Shares over all siblings' shares, times the same of each ancestor; with `fair_tree` the fraction at its own level.
+    /// Shares over all siblings' shares, times the same of each ancestor; with `fair_tree` the fraction at its own
+    /// level.
     pub normalised_shares: Vec<f64>,
     /// Usage over the usage of the root; 0 if the root has none.
     pub normalised_usage: Vec<f64>,
