@@ -64,7 +64,7 @@ def formula(value: object, field: str) -> Formula:
         raise ApplicationError(f"{field} = {shown(value)}; must be a number below 2^1024.") from None
 
 
-def _plain_number(value: Any, field: str) -> float:  # noqa: ANN401  # anything may come
+def _plain_number(value: Any, field: str) -> float:  # noqa: ANN401  # unchecked input
     """Convert a number of NumPy to float; Booleans are invalid."""
     if not isinstance(value, bool) and hasattr(value, "__float__") and not hasattr(value, "__len__"):
         return float(value)
@@ -119,7 +119,7 @@ def _named(pattern: object) -> str:
     return pattern.lower() if isinstance(pattern, str) else ""
 
 
-def _explicit(value: Any, field: str, *, is_square: bool) -> tuple[float, ...]:  # noqa: ANN401  # as it came
+def _explicit(value: Any, field: str, *, is_square: bool) -> tuple[float, ...]:  # noqa: ANN401  # unchecked input
     """Check the amounts per rank, or per pair of ranks in row-major order."""
     rows = list(value)
     if is_square and any(isinstance(row, Sized) and not isinstance(row, str) for row in rows):

@@ -83,14 +83,14 @@ def field(key: str, check: Callable[[object], _Value], fields: Mapping[str, obje
 def flag(value: object) -> bool:
     """Check and return a Boolean."""
     if not isinstance(value, bool):
-        raise ValueError(f"{shown(value)}; must be true or false")  # noqa: TRY004  # all are told alike
+        raise ValueError(f"{shown(value)}; must be true or false")  # noqa: TRY004  # callers catch ValueError
     return value
 
 
 def seconds(value: object) -> float:
     """Check and return a finite number of seconds >= 0."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{shown(value)}; must be a number of seconds")  # noqa: TRY004  # all are told alike
+        raise ValueError(f"{shown(value)}; must be a number of seconds")  # noqa: TRY004  # callers catch ValueError
     if isinstance(value, int) and value >= _LARGEST_INTEGER:
         raise ValueError(f"{shown(value)}; must be less than 2^64 seconds")
     if not 0 <= value < math.inf:
@@ -116,7 +116,7 @@ def amount(value: object) -> float:
 def amounts(value: object) -> list[float]:
     """Check and return a list of finite numbers >= 0."""
     if not isinstance(value, list):
-        raise ValueError(f"{shown(value)}; must be a list of numbers")  # noqa: TRY004  # all are reported alike
+        raise ValueError(f"{shown(value)}; must be a list of numbers")  # noqa: TRY004  # callers catch ValueError
     return [amount(each) for each in value]
 
 
@@ -130,7 +130,7 @@ def text(value: object) -> str:
 def texts(value: object) -> tuple[str, ...]:
     """Check and return a list of texts."""
     if not isinstance(value, list):
-        raise ValueError(f"{shown(value)}; must be a list of names")  # noqa: TRY004  # all are told alike
+        raise ValueError(f"{shown(value)}; must be a list of names")  # noqa: TRY004  # callers catch ValueError
     return tuple(text(each) for each in value)
 
 

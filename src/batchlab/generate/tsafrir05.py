@@ -168,7 +168,7 @@ def estimate_distribution(
 def _enough(
     decreasing: Floats, longest: float | None, popular: Mapping[float, float], seed: int
 ) -> list[float]:
-    """Return one estimate per job, in descending order, such that none of the jobs exceeds all of them."""
+    """Return one estimate per job, in descending order; each job can get one that is not shorter."""
     least = max(np.ceil(decreasing[0] / _HOUR) * _HOUR, 2 * _HOUR, max(popular, default=0))
     tries = (
         [least * _LONGER**power // _HOUR * _HOUR for power in range(_TRIES)] if longest is None else [longest]

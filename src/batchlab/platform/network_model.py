@@ -134,7 +134,7 @@ class NetworkModel:
         if isinstance(value, str) and "(" in value:
             value = _parsed(value)
         if not isinstance(value, Mapping):
-            return cls(value)  # type: ignore[arg-type]  # what is no name is refused
+            return cls(value)  # type: ignore[arg-type]  # __post_init__ checks it
         known = [field.name for field in fields(cls)]
         for name, given in value.items():
             if name not in known:
@@ -179,7 +179,7 @@ class NetworkModel:
             rule = f"the options choose {chosen!r}; leave one of them out"
             raise PlatformError(f"model = {network.model!r}, but {rule}.")
         taken = {name: value for name, value in changed.items() if name in network.parameters}
-        return replace(network, **taken)  # type: ignore[arg-type]  # the names are those of the fields
+        return replace(network, **taken)  # type: ignore[arg-type]  # names of fields
 
     @property
     def changed(self) -> dict[str, float | bool]:

@@ -348,7 +348,7 @@ class Platform:
         )
         topology = Torus(
             tuple(dimensions),
-            None if each == [bandwidth] else tuple(each),  # type: ignore[arg-type]  # texts are taken
+            None if each == [bandwidth] else tuple(each),  # type: ignore[arg-type]  # texts are converted
             nodes_per_router,
             None if cables is None else tuple(cables),
             node_bandwidth,  # type: ignore[arg-type]

@@ -100,7 +100,7 @@ def _number(name: object, value: object) -> float:
     if isinstance(value, str) and truth and value.lower() in _WORDS:
         return _WORDS[value.lower()]
     try:
-        number = float(value)  # type: ignore[arg-type]  # whatever is no number is refused below
+        number = float(value)  # type: ignore[arg-type]  # errors are handled below
     except (TypeError, ValueError):
         raise PlatformError(f"option {name} = {shown(value)}; must be a number.") from None
     if truth and number not in {0.0, 1.0}:

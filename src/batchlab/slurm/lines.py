@@ -83,7 +83,7 @@ def _included(file: str, cluster: str, path: list[str], count: list[int]) -> Ite
             yield place, line
             continue
         name = match[1].strip('"').replace("%c", cluster)
-        target = _target(os.path.dirname(path[0]), name)  # noqa: PTH120  # as it is given
+        target = _target(os.path.dirname(path[0]), name)  # noqa: PTH120  # keeps the path as written
         count[0] += 1
         if target in path or count[0] > _MOST_FILES:
             rule = "includes itself" if target in path else f"makes more than {_MOST_FILES} files"
@@ -95,7 +95,7 @@ def _included(file: str, cluster: str, path: list[str], count: list[int]) -> Ite
 
 def _target(folder: str, name: str) -> str:
     """Return the path of an included file; a missing absolute path is searched by suffixes in the folder."""
-    target = os.path.join(folder, name)  # noqa: PTH118  # as it is given
+    target = os.path.join(folder, name)  # noqa: PTH118  # keeps the path as written
     if not os.path.isabs(name) or os.path.isfile(target):  # noqa: PTH113, PTH117  # as above
         return target
     parts = [part for part in name.split("/") if part]

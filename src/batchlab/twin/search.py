@@ -140,7 +140,7 @@ def _study(sought: Sequence[Parameter], seed: int) -> tuple[Any, dict[str, Any]]
 
 def _optuna() -> ModuleType:
     try:
-        import optuna  # noqa: PLC0415  # an extra
+        import optuna  # noqa: PLC0415  # an optional dependency
     except ImportError:
         raise missing_extra("a fit", "optuna>=4") from None
     module: ModuleType = optuna

@@ -148,7 +148,7 @@ def check_circles(jobs: pl.DataFrame, source: str) -> None:
 
 
 def _in_circles(pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the subjects in or behind cycles: those that Kahn's algorithm cannot remove."""
+    """Return the subjects in cycles or dependent on cycles: those that Kahn's algorithm cannot remove."""
     waiting: dict[int, int] = {}
     after: dict[int, list[int]] = {}
     for subject, other in pairs:

@@ -175,7 +175,7 @@ def _is_mapped(begin: bytes, path: Path) -> bool:
     """Return whether a file is a data set with a mapping; the first line excludes most other files."""
     if not _may_be_mapped(begin):
         return False
-    from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # most files are others
+    from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # rarely needed
 
     try:
         return recognised(begin, path) is not None
@@ -214,7 +214,7 @@ def reader_of(path: Path, known: LogFormat | None = None) -> Callable[..., Workl
     known
         Its format, if already known.
     """
-    from batchlab import workload  # noqa: PLC0415  # which gives names only as they are asked for
+    from batchlab import workload  # noqa: PLC0415  # a lazy package
 
     reader: Callable[..., Workload] = getattr(workload, f"read_{known or log_format(path)}")
     return reader
@@ -296,7 +296,7 @@ def warn_of_data_set(begin: bytes, source: object, problem: str, level: int = 3)
     level
         Stack level of the warning: the number of calls up to the caller of the reader.
     """
-    from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # most files are of none
+    from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # rarely needed
 
     try:
         found = recognised(begin, source)

@@ -384,7 +384,7 @@ def _stored(source: _Bytes, entry: _Entry, name: str, most: int) -> Iterator[byt
 
 def _of_zstandard(packed: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Decompress Zstandard with polars, which reads compressed lines of text."""
-    import polars as pl  # noqa: PLC0415  # what is not packed so does without
+    import polars as pl  # noqa: PLC0415  # only for this compression
 
     from batchlab.workload.unreadable import UNREADABLE  # noqa: PLC0415  # which needs polars
 

@@ -155,7 +155,7 @@ def _line(line: bytes, number: int) -> str:
 def opened(path: str | os.PathLike[str], name: str) -> BinaryIO:
     """Open a file in binary mode; raise a `WorkloadError` on failure."""
     try:
-        return open(path, "rb")  # noqa: PTH123  # paths of bytes too; the caller closes it
+        return open(path, "rb")  # noqa: PTH123  # also bytes paths; the caller closes it
     except OSError as error:
         reason = error.strerror or str(error)
         raise WorkloadError(

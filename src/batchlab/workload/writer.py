@@ -41,7 +41,7 @@ class Writer(ABC):
     9 2x30
     """
 
-    def head(self, workload: Workload) -> Iterable[str]:  # noqa: ARG002  # for those that override it
+    def head(self, workload: Workload) -> Iterable[str]:  # noqa: ARG002  # for overriding methods
         """Return the lines before the jobs; by default none."""
         return ()
 
@@ -49,7 +49,7 @@ class Writer(ABC):
     def line(self, job: Mapping[str, object]) -> str:
         """Return the text of one job, as one or several lines; keys are the columns of the workload."""
 
-    def foot(self, workload: Workload) -> Iterable[str]:  # noqa: ARG002  # for those that override it
+    def foot(self, workload: Workload) -> Iterable[str]:  # noqa: ARG002  # for overriding methods
         """Return the lines after the jobs; by default none."""
         return ()
 
@@ -129,7 +129,7 @@ def write_workload(
     name = os.fspath(path).lower()
     known = next((suffix for suffix in WRITERS if name.endswith(suffix)), None)
     if known is None:
-        suffix = os.path.splitext(name)[1]  # noqa: PTH122  # of any path
+        suffix = os.path.splitext(name)[1]  # noqa: PTH122  # any kind of path
         raise WorkloadError(
             f"{os.fspath(path)}: no format has the suffix {suffix!r}.{suggest(suffix, WRITERS)} "
             "Pass a writer for others."

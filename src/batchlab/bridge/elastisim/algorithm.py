@@ -83,5 +83,5 @@ class Algorithm(ABC):
             If the algorithm fails, or returns an invalid reply.
         """
 
-    def finish(self) -> None:  # noqa: B027  # most need not be told
+    def finish(self) -> None:  # noqa: B027  # optional for subclasses
         """Notify the algorithm of the end of the simulation."""

@@ -91,7 +91,7 @@ class InProcess(Algorithm):
     def _update_node(self, entry: NodeEntry) -> None:
         """Apply a change of a node; the ledger does not change while an algorithm runs."""
         node = self._own_nodes[entry.id]
-        node._set_state(  # noqa: SLF001  # of our own package, whose names are the algorithm's
+        node._set_state(  # noqa: SLF001  # our own package
             _NODE_STATES[entry.state], lambda: (job.id for job in entry.running), self._jobs
         )
         if self._busy[entry.id] != entry.busy_gpus:

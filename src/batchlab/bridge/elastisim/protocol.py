@@ -220,7 +220,7 @@ class _Process:
 
     def __init__(self, script: Path, url: str) -> None:
         self._script = script
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # closed by end
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `end`
         # Our package comes first, so that an installed one is not imported.
         ours = str(Path(__file__).parent / "algorithm_side")
         path = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))

@@ -315,7 +315,7 @@ def _recorder(
     stack.callback(record_output, path)
     stack.enter_context(named_errors(path))
     try:
-        file = stack.enter_context(Path(path).open("w", encoding="utf-8"))  # noqa: SIM115  # it does
+        file = stack.enter_context(Path(path).open("w", encoding="utf-8"))  # noqa: SIM115  # the stack closes it
     except OSError as error:
         raise BridgeError(f"{path}: cannot be written ({error.strerror}); choose another file.") from None
     return lambda algorithm: Recorder(algorithm, file)
@@ -324,7 +324,7 @@ def _recorder(
 def _over_zeromq(
     project: Project, algorithm: str | Path | None, timeout: float, stack: ExitStack
 ) -> Algorithm:
-    from batchlab.bridge.elastisim.protocol import OverZeroMQ  # noqa: PLC0415  # an extra
+    from batchlab.bridge.elastisim.protocol import OverZeroMQ  # noqa: PLC0415  # an optional dependency
 
     url = project.configuration.zmq_url
     if url is None:

@@ -326,7 +326,7 @@ class Witness(Observer):
         self._scheduler = scheduler
         self._ledger = ledger
 
-    def submitted(self, job: Job, view: View) -> None:  # noqa: ARG002  # the signature of observers
+    def submitted(self, job: Job, view: View) -> None:  # noqa: ARG002  # signature of observers
         """Record a submission."""
         if not self._scheduler.waits(job):
             self._scheduler.submit(job)

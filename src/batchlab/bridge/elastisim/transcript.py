@@ -109,7 +109,7 @@ class Replay(Algorithm):
         self._name = name
         self._next = 0
 
-    def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:  # noqa: ARG002  # known
+    def decide(self, invocation: Invocation, ledger: Ledger) -> Sequence[Reply]:  # noqa: ARG002  # interface
         """Return the recorded reply; the call must equal the recorded call."""
         if self._next == len(self._lines):
             raise AlgorithmError(f"{self._name} ends after {self._next} calls; then comes {invocation}.")

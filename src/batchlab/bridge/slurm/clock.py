@@ -93,7 +93,7 @@ class RealClock:
     def __init__(self) -> None:
         self._begun = time.monotonic()
 
-    def start(self, directory: Path) -> Mapping[str, str]:  # noqa: ARG002  # of the protocol
+    def start(self, directory: Path) -> Mapping[str, str]:  # noqa: ARG002  # interface
         """Start."""
         self._begun = time.monotonic()
         return {}

@@ -66,7 +66,7 @@ def reservations_in(text: str, origin: int, nodes: Sequence[str]) -> tuple[Reser
     -------
     tuple of Reservation
         Reservations for a simulation: nodes by number, times in seconds since the origin. An active
-        reservation keeps its earlier begin; for a recurring one, this is the next occurrence.
+        reservation begins at the origin; for a recurring one, this is the next occurrence.
     """
     places = {name: place for place, name in enumerate(nodes)}
     lines = [_settings(line.split()) for line in text.splitlines() if line.startswith("ReservationName=")]

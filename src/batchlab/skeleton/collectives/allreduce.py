@@ -12,7 +12,7 @@ from batchlab.skeleton.collectives.rounds import Blocks, Rounds, bits, one
 __all__ = ["rabenseifner", "rabenseifner_linear", "recursive_doubling", "reduce_broadcast", "ring"]
 
 
-def recursive_doubling(p: int, size: float, unit: float) -> Rounds:  # noqa: ARG001  # of its family
+def recursive_doubling(p: int, size: float, unit: float) -> Rounds:  # noqa: ARG001  # common signature
     """Exchange the whole vector with r xor 1, 2, 4 and so on."""
     fold = Fold(p)
     yield from fold.enter(size)

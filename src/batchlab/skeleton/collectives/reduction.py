@@ -8,14 +8,14 @@ from batchlab.skeleton.collectives.rounds import Rounds, bits, one
 __all__ = ["binomial", "linear", "rabenseifner"]
 
 
-def binomial(p: int, size: float, root: int, unit: float) -> Rounds:  # noqa: ARG001  # of its family
+def binomial(p: int, size: float, root: int, unit: float) -> Rounds:  # noqa: ARG001  # common signature
     """Receive along a binomial tree, the smallest subtree first."""
     for mask in bits(p):
         receiver = np.arange(0, p - mask, 2 * mask)
         yield one((receiver + mask + root) % p, (receiver + root) % p, size)
 
 
-def linear(p: int, size: float, root: int, unit: float) -> Rounds:  # noqa: ARG001  # of its family
+def linear(p: int, size: float, root: int, unit: float) -> Rounds:  # noqa: ARG001  # common signature
     """Receive from the other ranks in turn, last rank first."""
     for rank in reversed(range(p)):
         if rank != root:

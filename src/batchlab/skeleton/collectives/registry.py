@@ -166,6 +166,6 @@ def algorithm_of(family: str, algorithm: str, p: int, total: float, *, unit: flo
     return algorithm
 
 
-def rounds_of(family: str, algorithm: str, p: int, *arguments: Any) -> Rounds:  # noqa: ANN401  # by family
+def rounds_of(family: str, algorithm: str, p: int, *arguments: Any) -> Rounds:  # noqa: ANN401  # depend on the family
     """Return the rounds of an algorithm; none for one rank."""
     return FAMILIES[family][algorithm](p, *arguments) if p > 1 else iter(())

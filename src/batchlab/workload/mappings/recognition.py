@@ -50,7 +50,7 @@ def recognised(begin: bytes, source: object) -> LogMapping | None:
     """
     columns = columns_of(begin, source)
     found = _fitting(columns) if columns else _fitting_fields(begin)
-    if len(found) < 2:  # noqa: PLR2004  # two are too many
+    if len(found) < 2:  # noqa: PLR2004  # more than one is ambiguous
         return next(iter(found), None)
     name = Path(name_of(source)).name.lower()
     named = [mapping for mapping in found if all(part in name for part in mapping.name.split("-"))]

@@ -25,19 +25,19 @@ class _Members(type):
         for member_name, member in cls.__members__.items():
             setattr(cls, member_name, member)
 
-    def _member(cls, name: str, value: int) -> Any:  # noqa: ANN401  # of the class
+    def _member(cls, name: str, value: int) -> Any:  # noqa: ANN401  # an instance of the class
         member: Any = object.__new__(cls)  # type: ignore[arg-type]  # cls is a class
         member.name = member._name_ = name
         member.value = member._value_ = value
         return member
 
-    def __call__(cls, value: Any) -> Any:  # noqa: ANN401  # whatever is asked for
+    def __call__(cls, value: Any) -> Any:  # noqa: ANN401  # any value
         for member in cls.__members__.values():
             if value is member or value == member.value:
                 return member
         raise ValueError(f"{value!r} is not a valid {cls.__qualname__}")
 
-    def __getitem__(cls, name: str) -> Any:  # noqa: ANN401  # of the class
+    def __getitem__(cls, name: str) -> Any:  # noqa: ANN401  # an instance of the class
         return cls.__members__[name]
 
     def __iter__(cls) -> Iterator[Any]:
