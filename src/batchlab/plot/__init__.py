@@ -1,4 +1,4 @@
-"""Plots, one function each: results in, `matplotlib.axes.Axes` in and out, nothing global."""
+"""Plots, one function each: they draw results on `matplotlib.axes.Axes`, and set nothing global."""
 
 from batchlab.lazy import make_dir
 from batchlab.plot.adequacy import adequacy_by_jobs, adequacy_differences, adequacy_starts

@@ -1,4 +1,4 @@
-"""How far a model's stream of jobs is from the real one: by number of jobs, and job by job."""
+"""Plots of the adequacy of a model: measure P by number of jobs, and differences of single jobs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def adequacy_by_jobs(
     log: bool = False,
     title: str | None = None,
 ) -> Axes:
-    """Draw the measure P over the first k jobs, by k, as Table I of the paper has it.
+    """Draw the measure P over the first k jobs, by k, as in Table I of the paper.
 
     Parameters
     ----------
@@ -55,23 +55,23 @@ def adequacy_by_jobs(
         One comparison, several, or a mapping of labels to them.
     reference
         The reference value: a `Reference`, whose band (from the least to the greatest P of its pairs), median
-        and value over as many jobs are drawn; or seconds. That of the comparison unless given.
+        and value over as many jobs are drawn; or seconds [default: that of the comparison].
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     log
-        Whether both scales are logarithmic; where P = 0 there is no line then.
+        True for logarithmic scales, on which the line has gaps where P = 0.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If these are no comparisons, or the reference is no number of seconds.
+        If a comparison is invalid, or the reference is not a number of seconds.
 
     References
     ----------
@@ -98,29 +98,29 @@ def adequacy_by_jobs(
 def adequacy_differences(
     comparison: Comparison, *, ax: Axes | None = None, log: bool = False, title: str | None = None
 ) -> Axes:
-    """Draw by how much the times of each job differ: above 0 they are longer in the model.
+    """Draw the differences of the times of each job: above 0 they are longer in the model.
 
     Parameters
     ----------
     comparison
-        Of which the differences are.
+        The comparison.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     log
-        Whether differences are shown on a scale that is logarithmic beyond 1 s, either way.
+        True for a scale of differences that is logarithmic beyond 1 s, in both directions.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on: the jobs in the order of arrival, with their differences of residence times (from
-        submission to end) and of waits.
+        The axes: the jobs in the order of arrival, with their differences of residence times (from submission
+        to end) and of waits.
 
     Raises
     ------
     ResultError
-        If this is no comparison.
+        If the comparison is invalid.
     """
     found = _single(comparison)
     ax = begin(ax, title=title)
@@ -150,28 +150,28 @@ def adequacy_differences(
 def adequacy_starts(
     comparison: Comparison, *, ax: Axes | None = None, of: Times = "start", title: str | None = None
 ) -> Axes:
-    """Draw the times of jobs in the model against those in the real stream: on the line they are the same.
+    """Draw the times of jobs in the model against those in the real stream: on the line they are equal.
 
     Parameters
     ----------
     comparison
-        Of which the times are.
+        The comparison.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     of
         ``"start"``, ``"wait"``, or ``"residence"``, the time from submission to end.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If this is no comparison, or `of` is none of its values.
+        If the comparison is invalid, or `of` is unknown.
     """
     choice("of", of, _TIMES)
     found = _single(comparison)
@@ -216,7 +216,7 @@ def _no_comparison(value: object) -> ResultError:
 
 
 def _limit(reference: Reference | float | None, found: Mapping[str, Comparison]) -> float | None:
-    """Return the reference value: that given, for as many jobs, or the one that all comparisons have."""
+    """Return the given reference value, for as many jobs, or the one common to all comparisons."""
     if isinstance(reference, Reference):
         jobs = {len(each) for each in found.values()}
         return reference.at(jobs.pop()) if len(jobs) == 1 else None
@@ -255,7 +255,7 @@ def _scale(ax: Axes, *, log: bool) -> None:
 
 
 def _thinned(jobs: int) -> npt.NDArray[np.int64]:
-    """Give the numbers at which a curve is drawn: all, or the most at the beginning, where it moves most."""
+    """Return the numbers at which a curve is drawn: all, or mostly small ones, where it changes most."""
     if jobs <= _MOST_POINTS:
         return np.arange(1, jobs + 1)
     half = _MOST_POINTS // 2
@@ -264,7 +264,7 @@ def _thinned(jobs: int) -> npt.NDArray[np.int64]:
 
 
 def _both_ways_log(ax: Axes, greatest: float) -> None:
-    """Make the axis of differences one that is logarithmic beyond 1 s, with ticks at durations."""
+    """Make the axis of differences logarithmic beyond 1 s, with ticks at durations."""
     ax.set_yscale("symlog", linthresh=1.0)
     ticks = [tick for tick in _DECADES if tick <= max(greatest, 1)]
     ax.yaxis.set_major_locator(FixedLocator([*(-tick for tick in reversed(ticks)), 0, *ticks]))

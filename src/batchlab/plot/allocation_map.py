@@ -1,4 +1,4 @@
-"""Which jobs are on which nodes, at one instant."""
+"""Plot of the jobs on the nodes at one instant."""
 
 from __future__ import annotations
 
@@ -44,34 +44,34 @@ def allocation_map(
     resource: str | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw what every node's jobs hold of a resource at one instant, each job in a colour of its own.
+    """Draw the amount of a resource that each node's jobs hold at one instant, each job in its own colour.
 
-    Up to 64 nodes are columns, as high as their capacity. More are tiles of a grid, laid out as in
-    `job_nodes`: by the topology of the machine where it has one, else by number, row by row. What is free is
+    Up to 64 nodes are columns, as high as their capacity. More nodes are tiles of a grid, arranged as in
+    `job_nodes`: by the topology of the machine if it has one, else by number, row by row. Free parts are
     grey.
 
     Parameters
     ----------
     results
-        One result; of replications the first is drawn.
+        One result; of replications only the first is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     time
-        The instant, seconds; the first at which most of the resource is in use unless given.
+        The instant, in seconds [default: the first at which most of the resource is in use].
     resource
-        The one to show; the system's first unless given.
+        The resource [default: the system's first].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there are several groups, no such resource, or the time is no number.
+        If there are several groups, the resource is unknown, or the time is not a number.
     """
     result = single(results)
     system = result.system
@@ -115,7 +115,7 @@ def _busiest(result: Result, resource: str) -> float:
 
 @dataclass(frozen=True)
 class _Parts:
-    """The parts of nodes that jobs hold: the job's row, the node, and from which share of it up to which."""
+    """The parts of nodes that jobs hold: the job's row, the node, and the first and last share of it."""
 
     row: Integers
     node: Integers
@@ -125,7 +125,7 @@ class _Parts:
 
 def _parts(placed: Placements, time: float) -> _Parts:
     there = np.flatnonzero((placed.start <= time) & (placed.end > time) & (placed.share > 0))
-    # In the order of rows, so that a job on several nodes is at one height where it can be.
+    # In the order of rows, so that a job on several nodes is at one height if possible.
     order = there[np.lexsort((placed.row[there], placed.node[there]))]
     node, share = placed.node[order], placed.share[order]
     top = np.cumsum(share)

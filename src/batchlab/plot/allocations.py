@@ -1,4 +1,4 @@
-"""How much each job holds over time, or each class of jobs."""
+"""Plot of the amounts that jobs, or classes of jobs, hold over time."""
 
 from __future__ import annotations
 
@@ -41,35 +41,35 @@ def allocations(
     by: Literal["job", "size", "user", "queue", "state"] | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw what jobs hold of a resource over time, one above the other: job by job, or by classes of jobs.
+    """Draw the amounts of a resource that jobs hold over time, stacked: by job, or by classes of jobs.
 
-    Job by job, those that started earlier are below, in the colours of `allocation_map`: it shows how jobs
-    grow and shrink, wherever their nodes are. By classes, it shows who uses the machine, as means over
+    By job, jobs that started earlier are lower, in the colours of `allocation_map`: this shows how jobs grow
+    and shrink, independently of their nodes. By classes, it shows who uses the machine, as means over
     windows.
 
     Parameters
     ----------
     results
-        One result; of replications the first is drawn.
+        One result; of replications only the first is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     resource
-        The one to show; the system's first unless given.
+        The resource [default: the system's first].
     by
-        ``"job"``, or ``"size"``, ``"user"``, ``"queue"`` or ``"state"`` of jobs. Unless given, each job up to
-        300 allocations, and sizes above.
+        ``"job"``, or ``"size"``, ``"user"``, ``"queue"`` or ``"state"`` of jobs [default: ``"job"`` up to 300
+        allocations, otherwise ``"size"``].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there are several groups, an argument is not one of its values, or jobs have no such class.
+        If there are several groups, an argument is invalid, or jobs have no such class.
     """
     result = single(results)
     resources = result.system.resources
@@ -128,16 +128,16 @@ def _job_by_job(ax: Axes, result: Result, table: pl.DataFrame, name: str) -> Non
 
 @dataclass(frozen=True)
 class _Layers:
-    """What jobs hold in each column of time in which they hold something, by job and column.
+    """The amounts that jobs hold in each column of time, by job and column; without empty ones.
 
     Parameters
     ----------
     row
         int64: the job.
     start, end, low, high
-        float64: where the column is in time, and the layer in it.
+        float64: the position of the column in time, and of the layer in it.
     begins
-        int64: the places of those that do not go on from the column before.
+        int64: the places of the layers that do not continue that of the previous column.
     """
 
     row: Integers
@@ -149,11 +149,11 @@ class _Layers:
 
 
 def _layers(row: Integers, start: Floats, end: Floats, amount: Integers) -> _Layers:
-    """Stack what is held between any two instants, those that started earlier below."""
+    """Stack the amounts held between any two instants; jobs that started earlier are lower."""
     instants = np.unique(np.concatenate([start, end]))
     if len(instants) > _MOST_INSTANTS:
         instants = np.linspace(instants[0], instants[-1], _MOST_INSTANTS)
-    # A stretch is in the columns in whose beginning it holds.
+    # A stretch is in the columns at whose beginning it holds.
     first, last = np.searchsorted(instants, start), np.searchsorted(instants, end)
     counts = np.maximum(last - first, 0)
     which = np.repeat(np.arange(len(row)), counts)
@@ -174,7 +174,7 @@ def _layers(row: Integers, start: Floats, end: Floats, amount: Integers) -> _Lay
 
 
 def _outlines(layers: _Layers) -> list[Floats]:
-    """Go round what each job holds without a break: over its upper edges, and back below."""
+    """Outline what each job holds without a break: along its upper edges, and back along the lower ones."""
     outlines = []
     for first, last in zip(layers.begins, np.append(layers.begins, len(layers.row))[1:], strict=True):
         part = slice(first, last)

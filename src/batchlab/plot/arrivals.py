@@ -1,4 +1,4 @@
-"""When jobs are submitted: by hour of the day, day of the week, or month of the year."""
+"""Plot of submissions by hour of the day, day of the week, or month of the year."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CLASSES = {
 }
 _LOOKS = 200_000
 _HOUR = 3600.0
-# In less, not every class has come.
+# Shorter logs do not have every class.
 _LONG: dict[Per, float] = {"hour": 24, "day": 7 * 24, "month": 28 * 24}
 _LABELS = {"hour": "hour of the day", "day": "day of the week", "month": "month"}
 
@@ -46,36 +46,36 @@ def arrivals(
 ) -> Axes:
     """Draw the shares of jobs by the hour, weekday or month of their submission (Figs. 14 and 15 of [1]).
 
-    Shares are of the rates of arrivals: the jobs of each class over the time for which the log was in it, so
-    that a month which a log has twice does not count double.
+    Shares are of the rates of arrivals: the jobs of each class divided by the time that the log spent in it,
+    so that a month which a log has twice does not count double.
 
-    The clock is the machine's, as the log's header tells it: ``UnixStartTime`` in the zone
-    ``TimeZoneString``, else shifted by ``TimeZone``, else in UTC. A workload whose header does not tell is
-    taken to have begun when the first one did whose header does; else time 0 is a Thursday's midnight, the
-    1st of January 1970.
+    The clock is the machine's, as given in the log's header: ``UnixStartTime`` in the zone
+    ``TimeZoneString``, else shifted by ``TimeZone``, else in UTC. A workload whose header lacks this is
+    assumed to begin with the first one whose header has it; else time 0 is a Thursday's midnight, the 1st of
+    January 1970.
 
     Parameters
     ----------
     workloads
         One workload or result, several, or a mapping of labels to them.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     per
         ``"hour"``, ``"day"`` or ``"month"``.
     start_time
-        The workloads' origin in seconds since 1970, on the machine's own clock; the header's unless given.
+        The workloads' origin in seconds since 1970, on the machine's own clock [default: the header's].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there is no workload, something else among them, or no such class.
+        If there is no workload, something else is among them, or the class is unknown.
 
     References
     ----------
@@ -99,14 +99,14 @@ def arrivals(
 
 
 def _observed(workload: Workload, per: Per, start_time: float | None, usual: int) -> tuple[Floats, Floats]:
-    """Give for each class how many jobs were submitted in it, and for how many hours it was seen."""
+    """Count the jobs that were submitted in each class, and the hours that the log spent in it."""
     submitted = workload.jobs["submit_time"]
     counts = _counted(_clock(workload, submitted, start_time, usual), per)
     if submitted.is_empty():
         return counts, counts
     first, last = float(submitted.min()), float(submitted.max())  # type: ignore[arg-type]  # numbers
     middles = first + (last - first) * (np.arange(_LOOKS) + 0.5) / _LOOKS
-    # Looks at equal intervals find each class as often as it lasts.
+    # Samples at equal intervals hit each class in proportion to its duration.
     looked = _counted(_clock(workload, pl.Series(middles), start_time, usual), per)
     hours = looked * (last - first) / _HOUR / _LOOKS
     return counts, hours if last - first >= _LONG[per] * _HOUR else np.where(counts > 0, 1.0, 0.0)
@@ -118,7 +118,7 @@ def _counted(clock: pl.Series, per: Per) -> Floats:
 
 
 def _clock(workload: Workload, times: pl.Series, start_time: float | None, usual: int) -> pl.Series:
-    """Give instants on the machine's own clock."""
+    """Return instants on the machine's own clock."""
     if start_time is not None:
         return pl.from_epoch((times + start_time).floor().cast(pl.Int64), time_unit="s")
     calendar = CalendarTime.of(workload.header)

@@ -1,8 +1,8 @@
-"""The look of all plots, given to one set of axes at a time.
+"""The look of all plots, applied to one set of axes at a time.
 
 Nothing global is read or set: neither pyplot's state nor ``rcParams``, which all threads share, is touched.
-A plot without axes of its own gets a `matplotlib.figure.Figure`, which needs no backend. Sizes of text are
-relative to the user's own.
+If no axes are given, a plot makes a `matplotlib.figure.Figure`, which needs no backend. Sizes of text are
+relative to those of the user.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ PALETTE = (
     *("#332288", "#882255", "#999933", "#6b3a0a", "#0f4d3c"),
 )
 """The first seven are distinct with any kind of colour vision: M. Okabe and K. Ito, "Color universal design"
-(2008), without yellow, which is lost on white, and with grey for black. The others are darker: indigo, wine
-and olive of P. Tol, "Colour schemes" (2021), brown, and dark green."""
+(2008), without yellow, which is hard to see on white, and with grey for black. The others are darker: indigo,
+wine and olive of P. Tol, "Colour schemes" (2021), brown, and dark green."""
 
 _WIDER, _WIDEST = 2.0, 8.0  # points
 _HIDES, _MOST = 0.01, 0.9  # at most so far apart, of the axes, along so much of the curve
@@ -61,26 +61,26 @@ _LINES = ("-", "--", ":", "-.")
 
 
 def begin(ax: Axes | None, *, title: str | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
-    """Give the axes to draw on: those given, or new ones in a figure of their own.
+    """Return the axes to draw on: those given, or new ones in a new figure.
 
     Parameters
     ----------
     ax
         The user's axes.
     title
-        Set only where there is one.
+        The title; None keeps the title of the axes.
     size
-        Of a new figure, inches.
+        The size of a new figure, in inches.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Empty axes are not required; what is there stays.
+        Given axes keep their contents.
 
     Raises
     ------
     ResultError
-        If these are no axes.
+        If these are not axes.
     """
     if ax is None:
         ax = Figure(figsize=size, dpi=150, layout="constrained").add_subplot()
@@ -92,24 +92,24 @@ def begin(ax: Axes | None, *, title: str | None, size: tuple[float, float] = (6.
 
 
 def rows_size(rows: int) -> tuple[float, float]:
-    """Give the size of a figure in which so many labelled rows find room, inches."""
+    """Return the size of a figure with room for a number of labelled rows, in inches."""
     return 6.4, max(3.6, 1.0 + 0.3 * rows)
 
 
 def dress(ax: Axes, *, grid: Literal["x", "y", "both"] | None) -> Axes:
-    """Give axes the common look, once everything is drawn: few lines, a pale grid behind the data.
+    """Apply the common look to axes, once everything is drawn: few lines, a pale grid behind the data.
 
     Parameters
     ----------
     ax
         The axes.
     grid
-        Which values have lines.
+        The axis whose values have grid lines.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The same.
+        The axes.
     """
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(INK)
@@ -125,10 +125,10 @@ def dress(ax: Axes, *, grid: Literal["x", "y", "both"] | None) -> Axes:
 
 
 def legend(ax: Axes, count: int, *, reverse: bool = False) -> None:
-    """Name the lines where there are several: outside the axes, where they hide nothing.
+    """Add a legend if there are several lines: outside the axes, where it hides nothing.
 
-    The last is named first if so asked.
-    Of lines that hide one another the lower ones are wider, so that the colours of all are seen.
+    The order of names can be reversed. If lines hide one another, the lower ones are made wider, so that the
+    colours of all are visible.
     """
     if count > 1:
         _widen_hidden(ax)
@@ -159,13 +159,13 @@ def _widen_hidden(ax: Axes) -> None:
         else:
             home.append(curve)
     for _, alike in groups:
-        # What is drawn first lies lowest.
+        # The first one drawn is the lowest.
         for place, curve in enumerate(reversed(alike)):
             curve.set_linewidth(curve.get_linewidth() + min(_WIDER, _WIDEST / len(alike)) * place)
 
 
 def _points(ax: Axes, curve: Line2D | StepPatch) -> Points:
-    """Give where a curve goes on the axes, of which each side is 1."""
+    """Return the points of a curve in coordinates of the axes, from 0 to 1."""
     if isinstance(curve, Line2D):
         data = np.asarray(curve.get_xydata(), np.float64)
     else:
@@ -176,20 +176,20 @@ def _points(ax: Axes, curve: Line2D | StepPatch) -> Points:
 
 
 def _coincide(one: Points, other: Points) -> bool:
-    """Tell whether most of a curve hides the other."""
+    """Return whether most of a curve hides the other."""
     if one.shape != other.shape:
         return False
     apart = np.abs(one - other).max(axis=1)
     finite = np.isfinite(apart)
     if not finite.any():
         return np.array_equal(one, other)
-    # A point counts as much as the line from it to the next is long; two that are all points count alike.
+    # A point has the weight of the line from it to the next; if all points coincide, their weights are equal.
     length = np.append(np.abs(np.diff(one[finite], axis=0)).max(axis=1), 0.0) + 1e-12
     return bool(length[apart[finite] < _HIDES].sum() >= _MOST * length.sum())
 
 
 def say(ax: Axes, text: str) -> Axes:
-    """Say in plain words, in the middle of the axes, why they are empty."""
+    """Write in the middle of the axes why they are empty."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=INK)
     ax.set_xticks([])
     ax.set_yticks([])
@@ -200,28 +200,28 @@ def say(ax: Axes, text: str) -> Axes:
 
 
 def colour(index: int) -> str:
-    """Give the colour of the n-th group."""
+    """Return the colour of the n-th group."""
     return PALETTE[index % len(PALETTE)]
 
 
 def line_style(index: int) -> str:
-    """Give the line of the n-th group: where the colours begin again, another."""
+    """Return the line style of the n-th group: it changes when the colours repeat."""
     return _LINES[index // len(PALETTE) % len(_LINES)]
 
 
 def pale(name: str, share: float = 0.35) -> tuple[float, float, float]:
-    """Mix a colour with white; `share` is how much of it stays."""
+    """Mix a colour with white; `share` is the share of the colour."""
     red, green, blue = (1 - share * (1 - part) for part in to_rgb(name))
     return red, green, blue
 
 
 def tint(name: str, share: float = 0.35) -> tuple[str, float]:
-    """Let what is behind shine through a colour; `share` is how much of the colour is seen."""
+    """Make a colour partly transparent; `share` is its opacity."""
     return name, share
 
 
 def choice(name: str, value: str, known: Collection[str]) -> str:
-    """Check that a word is one of those that there are.
+    """Check that a word is one of the known ones.
 
     Raises
     ------

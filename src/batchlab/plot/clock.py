@@ -1,4 +1,4 @@
-"""Axes of time: dates on the machine's own clock where the log has an origin, else durations."""
+"""Axes of time: dates on the machine's own clock if the log has an origin, else durations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def clock_of(results: Iterable[Result]) -> CalendarTime | None:
 
 
 def instant(clock: CalendarTime | None, time: float) -> str:
-    """Write an instant: its date, or without a clock the time since the workload's origin."""
+    """Format an instant: as a date, or without a clock as the time since the workload's origin."""
     if clock is None:
         return short_duration(time)
     date = clock.local(time)
@@ -42,14 +42,14 @@ def instant(clock: CalendarTime | None, time: float) -> str:
 
 
 def time_axis(ax: Axes, clock: CalendarTime | None) -> str:
-    """Make the x axis one of time, in seconds; give what it shows, for its label.
+    """Make the x axis an axis of time, in seconds, and return what it shows, for its label.
 
     Parameters
     ----------
     ax
         The axes.
     clock
-        With it ticks are dates, without it durations since the workload's origin.
+        If given, ticks are dates, else durations since the workload's origin.
 
     Returns
     -------
@@ -84,7 +84,7 @@ class _DateLocator(ticker.Locator):
 
 
 def _dates(first: datetime, last: datetime, most: int) -> Iterator[datetime]:
-    """Give round dates of which at most so many are between two."""
+    """Return round dates, at most a given number of them between two."""
     span = (last - first).total_seconds()
     midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
     if (hours := _step(span, _HOUR, _HOURS, most)) is not None:
@@ -111,7 +111,7 @@ def _step(span: float, unit: float, steps: Sequence[int], most: int) -> int | No
 
 
 class _DateFormatter(ticker.Formatter):
-    """The shortest text of each date; what it leaves out is on a second line where it changes."""
+    """The shortest text of each date; the rest of the date is on a second line where it changes."""
 
     def __init__(self, clock: CalendarTime) -> None:
         self.clock = clock
@@ -126,7 +126,7 @@ class _DateFormatter(ticker.Formatter):
         changes = [place for place, text in enumerate(coarse) if text != earlier[place]]
         texts = [f"{text}\n{coarse[place]}" if place in changes else text for place, text in enumerate(fine)]
         if changes and any(date.hour or date.minute for date in dates):
-            # The year stands once, at a day that has room on its right, or at the last.
+            # The year is written once, at a day that has room on its right, or at the last.
             after = [*changes[1:], len(dates) + 1]
             at = next(
                 (one for one, other in zip(changes, after, strict=True) if other > one + 1), changes[-1]
@@ -136,7 +136,7 @@ class _DateFormatter(ticker.Formatter):
 
 
 def _texts(dates: Sequence[datetime]) -> tuple[list[str], list[str]]:
-    """Write each date in two parts: what differs between ticks, and what several have in common."""
+    """Write each date in two parts: one that differs between ticks, and one that several have in common."""
     if any(date.hour or date.minute for date in dates):
         return [f"{date:%H:%M}" for date in dates], [f"{date.day} {date:%b}" for date in dates]
     if any(date.day != 1 for date in dates):

@@ -1,4 +1,4 @@
-"""How much CPU time the policy takes whenever it is asked."""
+"""Plot of the CPU time of the policy at each instant."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ def cpu_time(
         Results of ``simulate(…, dispatch=True)``: one, several, or a mapping of labels to results or to
         replications.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     kind
-        ``"mean"``, with the 95 % confidence interval over replications where there are some; or the
-        distribution over instants, of all replications together, as ``"box"`` (quartiles, mean, whiskers at
-        the 5th and 95th percentile), ``"violin"`` or ``"cdf"``.
+        ``"mean"``, with the 95 % confidence interval over replications if there are several; or the
+        distribution over instants, pooled over replications, as ``"box"`` (quartiles, mean, whiskers at the
+        5th and 95th percentile), ``"violin"`` or ``"cdf"``.
     of
-        ``"decisions"`` for that of the scheduling passes, ``"other"`` for that of the simulation before
+        ``"decisions"`` for the time of the scheduling passes, ``"other"`` for that of the simulation before
         them, ``"all"`` for both.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If the passes were not recorded, or there is no such kind.
+        If the passes were not recorded, or the kind is unknown.
 
     References
     ----------

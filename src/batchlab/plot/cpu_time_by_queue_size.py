@@ -1,4 +1,4 @@
-"""How much CPU time decisions take, by the number of jobs that wait for them."""
+"""Plot of the CPU time of decisions by the number of waiting jobs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def cpu_time_by_queue_size(
 ) -> Axes:
     """Draw the mean CPU time of a scheduling pass against the length of the queue (Fig. 13 of [1]).
 
-    Up to 10 jobs, every length has its point; beyond, lengths are put together, 12 points to each power of
-    ten, at the mean of their lengths. Replications are taken together.
+    Up to 10 jobs, every length has a point; longer lengths are grouped, with 12 points to each power of ten,
+    at the mean of their lengths. Replications are pooled.
 
     Parameters
     ----------
@@ -39,17 +39,17 @@ def cpu_time_by_queue_size(
         Results of ``simulate(…, dispatch=True)``: one, several, or a mapping of labels to results or to
         replications.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     band
-        Whether to show the middle half of the passes, from the first to the third quartile; unless given,
-        where there are few enough for these to be told apart.
+        True to show the middle half of the passes, from the first to the third quartile [default: True up to
+        two groups].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
@@ -88,8 +88,8 @@ def _passes(group: Group) -> tuple[Integers, Floats]:
 
 
 def _binned(length: Integers, spent: Floats, *, quartiles: bool) -> Floats:
-    """Give float64, shape (bins, 4): mean length, mean time, and where asked for its quartiles, else NaN."""
-    # Passes are millions, lengths thousands: the bin of each length is worked out once.
+    """Return float64, shape (bins, 4): mean length, mean time, and its quartiles if requested, else NaN."""
+    # There are millions of passes, but only thousands of lengths: the bin of each length is computed once.
     lengths = np.arange(int(length.max()) + 1)
     beyond = np.ceil(_BINS_PER_DECADE * np.log10(np.maximum(lengths, _EXACT_TO) / _EXACT_TO))
     bins = np.where(lengths <= _EXACT_TO, lengths, _EXACT_TO + beyond).astype(np.int16)[length]

@@ -1,4 +1,4 @@
-"""One distribution per group, as a box, a violin or a cumulative curve: for all that is distributed."""
+"""Distributions, one per group, as a box, a violin or a cumulative curve."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FEW_NUMBERS = 1_000_000
 
 @dataclass(frozen=True)
 class Sample:
-    """The values of one group; what is not finite is left out."""
+    """The values of one group; those that are not finite are ignored."""
 
     label: str
     values: Floats
@@ -43,20 +43,20 @@ class Sample:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is distributed, and on which scale it is shown.
+    """The quantity whose distribution is shown, and the scale of its axis.
 
     Parameters
     ----------
     label
-        Of the axis, units included where ticks do not name them.
+        The label of the axis, with units if ticks do not have them.
     scale
         ``"linear"``, ``"log"`` (values above 0), or ``"log1p"`` (values from 0).
     durations
-        Whether values are seconds.
+        True if values are seconds.
     of
-        What has the values.
+        The objects that have the values.
     nothing
-        What is said where there is no value at all.
+        The text if there are no values.
     """
 
     label: str
@@ -75,11 +75,11 @@ def distribution(
     outliers: bool = False,
     zoom: tuple[float, float] | None = None,
 ) -> Axes:
-    """Draw the samples one below the other, or as curves over one another.
+    """Draw the samples in rows, or as curves in the same place.
 
     Boxes go from the first to the third quartile, with the median, the mean as a diamond, and whiskers from
     the 5th to the 95th percentile. Violins show the density on the axis' scale, over the same 90 %, with
-    the quartiles. Curves give the share of values that are at most so large.
+    the quartiles. Curves show the share of values up to each value.
 
     Parameters
     ----------
@@ -88,23 +88,23 @@ def distribution(
     samples
         In the order of the groups.
     quantity
-        What the values are.
+        The quantity of the values.
     kind
         ``"box"``, ``"violin"`` or ``"cdf"``.
     outliers
-        Whether boxes have dots for the values beyond their whiskers.
+        True to draw values beyond the whiskers of boxes as dots.
     zoom
-        Values from and to, which curves show once more, larger, on a linear axis.
+        A range of values that curves show again, enlarged, on a linear axis.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The same.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there is no such kind, or the zoom is no span, or not of curves.
+        If the kind is unknown, or the zoom is not a range, or not for curves.
     """
     choice("kind", kind, KINDS)
     if zoom is not None:
@@ -118,7 +118,7 @@ def distribution(
     ax.set_xlabel(quantity.label)
     _scale(ax, quantity)
     if kind == "cdf":
-        # Which lines coincide is seen on their scale.
+        # Whether lines coincide depends on their scale.
         legend(ax, len(samples))
     if zoom is not None:
         _inset(ax, finite, quantity, zoom)
@@ -133,14 +133,14 @@ def _check_zoom(zoom: tuple[float, float], kind: Kind) -> None:
 
 
 def _inset(ax: Axes, samples: Sequence[Sample], quantity: Quantity, zoom: tuple[float, float]) -> None:
-    """Show a part of the curves once more, on a linear axis, where it hides least of them."""
+    """Show a part of the curves again, on a linear axis, where it hides the least of them."""
     part = ax.inset_axes((*_free_corner(ax), *_INSET))
     low, high = 1.0, 0.0
     for index, sample in enumerate(samples):
         values, shares = _cumulative(sample.values)
         part.step(values, shares, where="post", c=colour(index), ls=line_style(index), lw=1.2)
         if len(values):
-            # What holds at both ends of the span.
+            # The values at both ends of the range.
             ends = np.searchsorted(values, zoom, side="right")
             held = np.concatenate([[0.0], shares])[ends]
             low, high = min(low, float(held[0])), max(high, float(held[1]))
@@ -157,13 +157,13 @@ def _inset(ax: Axes, samples: Sequence[Sample], quantity: Quantity, zoom: tuple[
 
 
 def _free_corner(ax: Axes) -> tuple[float, float]:
-    """Give the lower left corner at which an inset hides least of the curves, in parts of the axes."""
+    """Return the lower left corner at which an inset hides the least of the curves, in parts of the axes."""
     ax.get_xlim()
     within = ax.transData - ax.transAxes
     drawn = []
     for line in ax.get_lines():
         points = within.transform(np.asarray(line.get_xydata(), np.float64))
-        # Curves are steps, of which the corners lie between the points.
+        # Curves are steps, whose corners lie between the points.
         corners = np.repeat(points, 2, axis=0)[1:]
         corners[1::2, 1] = points[:-1, 1]
         length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(corners, axis=0)).sum(axis=1))])
@@ -240,7 +240,7 @@ def _violins(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
 def _spread(values: Floats) -> Floats:
     """Spread whole numbers evenly over half a unit to either side, so that no violin is pinched between them.
 
-    Numbers that are not whole, or so large that a unit is not seen, stay as they are; 0 stays at least 0.
+    Values that are not whole, or so large that a unit is invisible, are not changed; 0 stays at least 0.
     """
     if len(values) == 0 or not np.array_equal(values, np.rint(values)) or np.ptp(values) > _FEW_NUMBERS:
         return values
@@ -278,7 +278,7 @@ def _density(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _cumulative(values: Floats) -> tuple[Floats, Floats]:
-    """Give at most so many points of the empirical distribution, the least and the greatest among them."""
+    """Return a limited number of points of the empirical distribution, with the least and the greatest."""
     ordered = np.sort(values)
     if not len(ordered):
         return ordered, ordered

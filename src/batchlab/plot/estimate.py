@@ -1,4 +1,4 @@
-"""A mean over replications, and how sure it is."""
+"""A mean over replications, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over replications, and half the width of its 95 % confidence interval, where there is one."""
+    """A mean over replications, and half the width of its 95 % confidence interval, if there is one."""
 
     mean: float
     half_width: float | None
@@ -27,17 +27,17 @@ class Estimate:
 
 
 def estimate(values: Sequence[float | None]) -> Estimate | None:
-    """Take the mean, with its confidence interval by Student's t where there are several values.
+    """Compute the mean, with its confidence interval by Student's t if there are several values.
 
     Parameters
     ----------
     values
-        One per replication; None and what is not finite are left out.
+        One per replication; None and values that are not finite are ignored.
 
     Returns
     -------
     Estimate or None
-        None where no value is left.
+        None if no value is left.
     """
     numbers = np.array([value for value in values if value is not None and math.isfinite(value)], np.float64)
     if not len(numbers):
@@ -45,6 +45,6 @@ def estimate(values: Sequence[float | None]) -> Estimate | None:
     mean, count = float(numbers.mean()), len(numbers)
     if count == 1:
         return Estimate(mean, None, count)
-    # The mean of equal numbers may be rounded, and then they seem to differ from it.
+    # The mean of equal numbers may be rounded, and would then seem to differ from them.
     error = float(numbers.std(ddof=1)) / math.sqrt(count) if np.ptp(numbers) else 0.0
     return Estimate(mean, float(stats.t.ppf(0.5 + _LEVEL / 2, count - 1)) * error, count)

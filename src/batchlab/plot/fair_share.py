@@ -1,4 +1,4 @@
-"""What accounts and users have used, and what follows for their priority, over time."""
+"""Plot of the usage of accounts and users, and of their fair-share factors, over time."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ def fair_share(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the fair-share factor of users, or which share of all usage is theirs, over time.
+    """Draw the fair-share factor of users, or their share of all usage, over time.
 
     Parameters
     ----------
     result
         One result, of ``simulate(…, usage=True)``.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     of
-        ``"factor"``, or ``"usage"`` over that of the whole tree.
+        ``"factor"``, or ``"usage"`` divided by that of the whole tree.
     users
-        Their names; unless given, the 12 that had used most at the end.
+        The names of users [default: the 12 with the most usage at the end].
     window
-        Seconds over which means are taken; 0 for none, chosen unless given.
+        Seconds over which means are taken; 0 for none [default: chosen by the number of steps].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on, with one line for each user in each account.
+        The axes, with one line for each user in each account.
 
     Raises
     ------
     ResultError
-        If usage was not recorded, an argument is not one of its values, or a user is in no account.
+        If usage was not recorded, an argument is invalid, or a user is in no account.
     """
     choice("of", of, ("factor", "usage"))
     found = single(result)

@@ -1,4 +1,4 @@
-"""How the search for the parameters of a twin went."""
+"""Plot of the search for the parameters of a twin."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ __all__ = ["fit_search"]
 
 
 def fit_search(found: Fit, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw how far each trial was from the log on the train period, and the best so far.
+    """Draw the distance of each trial from the log on the train period, and the best so far.
 
     Parameters
     ----------
     found
         The fit.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on: typical distances in seconds, on a logarithmic scale.
+        The axes: typical distances in seconds, on a logarithmic scale.
 
     Raises
     ------
     ResultError
-        If this is no fit.
+        If the fit is invalid.
     """
     if not isinstance(found, Fit):
         raise ResultError(f"found = {shown(found)}; must be a Fit, of bl.twin.fit.")
     ax = begin(ax, title=title)
     number = found.trials["trial"].to_numpy()
-    # A perfect trial has no logarithm.
+    # A distance of 0 has no logarithm.
     distance = np.maximum(found.trials["discrepancy"].to_numpy(), 1e-3)
     ax.plot(number, distance, ".", color=colour(6), markersize=4, label="trial")
     ax.step(number, np.minimum.accumulate(distance), where="post", color=colour(0), label="best so far")

@@ -1,4 +1,4 @@
-"""How scattered the free nodes are, over time."""
+"""Plot of the fragmentation of the free nodes over time."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ def fragmentation(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw how scattered the free nodes are, over time: 1 − Σ f² / (Σ f)², as in [1].
+    """Draw the fragmentation of the free nodes over time: 1 − Σ f² / (Σ f)², as in [1].
 
-    Here f are the lengths of the runs of free nodes with neighbouring numbers; a node is free where no job
-    is on it. The measure is 0 where all free nodes are neighbours, or none is free, and nears 1 where each
-    stands alone.
+    Here f are the lengths of the runs of free nodes with neighbouring numbers; a node is free if it has no
+    job. The measure is 0 if all free nodes are neighbours, or none is free, and approaches 1 if each is
+    isolated.
 
     Parameters
     ----------
     results
-        One result, several, or a mapping of labels to results or to replications, of which the mean is taken.
+        One result, several, or a mapping of labels to results or to replications, whose mean is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     window
-        Seconds over which means are taken; 0 for none, chosen unless given.
+        Seconds over which means are taken; 0 for none [default: chosen by the number of steps].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on. More than two results have a row each, with the first in grey for comparison.
+        The axes. More than two results have a row each, with the first in grey for comparison.
 
     Raises
     ------
     ResultError
-        If there is no result, or the window is no duration.
+        If there is no result, or the window is not a duration.
 
     References
     ----------

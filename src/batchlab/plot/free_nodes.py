@@ -1,4 +1,4 @@
-"""How many nodes are free, and how many jobs run, over time."""
+"""Plot of the numbers of free nodes and of running jobs over time."""
 
 from __future__ import annotations
 
@@ -39,33 +39,33 @@ def free_nodes(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw how many nodes no job holds, and how many jobs run, over time (Fig. 2 of [1]).
+    """Draw the number of nodes that no job holds, and of running jobs, over time (Fig. 2 of [1]).
 
-    Nodes that are drained or asleep are free where no job is on them. More than two results have a row each,
-    with the first in grey for comparison.
+    Nodes that are drained or asleep are free if they have no job. More than two results have a row each, with
+    the first in grey for comparison.
 
     Parameters
     ----------
     results
-        One result, several, or a mapping of labels to results or to replications, of which the mean is taken.
+        One result, several, or a mapping of labels to results or to replications, whose mean is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     of
-        ``"nodes"`` or ``"jobs"``; unless given both of one result, and the nodes of several.
+        ``"nodes"`` or ``"jobs"`` [default: both for one result, and the nodes for several].
     window
-        Seconds over which means are taken; 0 for none, chosen unless given.
+        Seconds over which means are taken; 0 for none [default: chosen by the number of steps].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there is no such part, or the window is no duration.
+        If the part is unknown, or the window is not a duration.
 
     References
     ----------
@@ -97,7 +97,7 @@ def _running(result: Result) -> Steps:
 
 
 def _free(result: Result) -> Steps:
-    """Count the nodes on which no job is, at each instant of the timeline."""
+    """Count the nodes without jobs at each instant of the timeline."""
     table = steps_of(result)
     if table.is_empty():
         return Steps(np.zeros(0), np.zeros(0))
@@ -111,15 +111,16 @@ def _free(result: Result) -> Steps:
 
 
 def _busy(placed: Placements) -> tuple[Floats, Floats]:
-    """Give when the times begin and end in which a node has jobs, of all nodes; linear in the placements."""
+    """Return the beginnings and ends of the times in which nodes have jobs; linear in the placements."""
     if not len(placed.node):
         return np.zeros(0), np.zeros(0)
     # A stable sort of small integers takes one or two passes.
     order = np.argsort(placed.node.astype(np.min_scalar_type(placed.nodes)), kind="stable")
     start, end = placed.start[order], placed.end[order]
-    # With the times of a node after those of the one before, the latest end so far is of the same node.
+    # The times of each node are shifted beyond those of the previous one: the latest end so far is of the
+    # node.
     shift = placed.node[order] * (1.0 + float(end.max()) - float(start.min()))
     latest = np.maximum.accumulate(end + shift)
-    # Where a job follows another at one instant, the node is not free in between.
+    # If a job follows another at one instant, the node is not free in between.
     first = np.flatnonzero(np.append(True, (start + shift)[1:] > latest[:-1]))
     return start[first], np.maximum.reduceat(end, first)

@@ -27,7 +27,7 @@ _MOST_CELLS = 100_000_000
 
 
 def free_runs(result: Result) -> tuple[Floats, Iterator[tuple[slice, Integers, Integers]]]:
-    """Find how many neighbouring nodes are free, by their numbers, after each instant of the timeline.
+    """Find the runs of free nodes with neighbouring numbers, after each instant of the timeline.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ def free_runs(result: Result) -> tuple[Floats, Iterator[tuple[slice, Integers, I
     Returns
     -------
     times
-        float64, shape (instants,), rising, seconds. Where instants × nodes are more than 10^8, every
-        second instant, or every third, and so on, so that they are not.
+        float64, shape (instants,), rising, seconds. If instants × nodes are more than 10^8, only every second
+        instant, or every third, and so on.
     runs
-        Some instants after the others: a slice of `times`, and for each run of free nodes the place of its
+        Yields groups of instants: a slice of `times`, and for each run of free nodes the position of its
         instant in this slice and the number of its nodes, int64 each.
     """
     times = steps_of(result)["time"].to_numpy()

@@ -1,4 +1,4 @@
-"""How many nodes are free, and how many of their neighbours with them, over time."""
+"""Plot of the free nodes by the number of free neighbours, over time."""
 
 from __future__ import annotations
 
@@ -30,25 +30,24 @@ _FACTOR = 4
 
 
 def free_slots(results: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw how many nodes are free over time, by the size of the slot that each is in.
+    """Draw the number of free nodes over time, by the size of the slot of each.
 
-    A slot is a run of free nodes with neighbouring numbers. A job of many nodes that wants neighbours can
-    start in a wide one only. Their number in all is that of `free_nodes`.
+    A slot is a run of free nodes with neighbouring numbers. A job that needs many neighbouring nodes can
+    start only in a wide slot. The total is that of `free_nodes`.
 
     Parameters
     ----------
     results
-        One result; of replications the first is drawn.
+        One result; of replications only the first is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on. Means over at most 120 windows of a round length; the widest slots are at the
-        bottom.
+        The axes. Means over at most 120 windows of a round length; the widest slots are at the bottom.
 
     Raises
     ------
@@ -77,7 +76,7 @@ def free_slots(results: Results, *, ax: Axes | None = None, title: str | None = 
 
 
 def _by_width(result: Result) -> tuple[Floats, list[str], Floats]:
-    """Give instants, names of classes of slots, the widest first, and free nodes: (classes, instants)."""
+    """Return instants, names of classes of slots, the widest first, and free nodes: (classes, instants)."""
     tops = [1]
     while tops[-1] < result.system.nodes:
         tops.append(tops[-1] * _FACTOR)

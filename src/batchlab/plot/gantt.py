@@ -1,4 +1,4 @@
-"""What ran on which node, and when."""
+"""Plot of the jobs over time and nodes."""
 
 from __future__ import annotations
 
@@ -49,43 +49,43 @@ def gantt(
 ) -> Axes:
     """Draw the jobs of one result over time and nodes.
 
-    Up to some thousand jobs are rectangles, or several that touch, where a job was resized; jobs that share a
-    node have parts of its height, as large as their shares of it. More are a picture: each of its cells has
-    the colour of the job that holds most of it, the paler, the less of the cell is in use at all. Where jobs
-    are so short on it that their colours would only flicker, as in a whole log, cells are means of use over
-    longer times and several nodes. These are exact means, however many jobs there are.
+    Up to some thousand jobs are rectangles, or several that touch, if a job was resized; jobs that share a
+    node have parts of its height, in proportion to their shares. More jobs are a picture: each of its cells
+    has the colour of the job that holds most of it, paler if less of the cell is in use. If jobs are so short
+    that their colours would only flicker, as in a whole log, cells are means of use over longer times and
+    several nodes. These are exact means, for any number of jobs.
 
     Parameters
     ----------
     results
-        One result; of replications the first is drawn.
+        One result; of replications only the first is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     resource
-        Whose shares are meant; the system's first unless given.
+        The resource whose shares are shown [default: the system's first].
     start, end
-        The time span, seconds; all of it unless given.
+        The time span, in seconds [default: all].
     shows
-        ``"jobs"`` or ``"use"``; what can be distinguished unless given.
+        ``"jobs"`` or ``"use"`` [default: jobs if they can be distinguished].
     colour_by
         ``"job"``: rectangles that touch differ in colour. ``"size"``, ``"user"``, ``"queue"`` or ``"state"``:
         jobs of one class have one colour, which the legend names.
     labels
-        Whether rectangles that have room for it name their job. Unless given, they do where there are at most
-        300 of them.
+        True to write the number of each job into its rectangle, if it has room [default: True for up to 300
+        rectangles].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on. Where jobs are drawn one by one, nodes that sleep are grey then, and hatched as they
-        fall asleep and wake.
+        The axes. If jobs are drawn individually, nodes that sleep are grey, and hatched while they fall
+        asleep and wake.
 
     Raises
     ------
     ResultError
-        If there are several groups, or an argument is not one of its values.
+        If there are several groups, or an argument is invalid.
     """
     if shows is not None:
         choice("shows", shows, ("jobs", "use"))
@@ -122,7 +122,7 @@ def gantt(
 
 
 def time_span(placed: Placements, start: float | None, end: float | None) -> tuple[float, float]:
-    """Give the time span to show: what was asked for, or from the first start to the last end.
+    """Return the time span to show: the given one, or from the first start to the last end.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def _sleep(ax: Axes, result: Result) -> None:
 
 
 def _are_visible(placed: Placements, column: float) -> bool:
-    """Tell whether half of what is held is held for so long that it can be seen as one thing."""
+    """Return whether at least half of the held time is in jobs long enough to be visible."""
     length = placed.end - placed.start
     visible = length[length >= _FEWEST_COLUMNS * column]
     return len(length) > 0 and 2 * float(visible.sum()) >= float(length.sum())
@@ -182,7 +182,7 @@ def _picture_of_use(ax: Axes, shown: Placements, span: tuple[float, float], reso
     columns = math.ceil((span[1] - span[0]) / width)
     binned = cells(shown, span[0], span[0] + columns * width, columns=columns, rows=_MEAN_ROWS, owners=False)
     busy = binned.busy.copy()
-    # Of the last column only a part may be inside the span.
+    # The last column may be only partly inside the span.
     busy[:, -1] *= width / (span[1] - span[0] - (columns - 1) * width)
     image = ax.imshow(
         np.clip(busy, 0, 1),

@@ -1,4 +1,4 @@
-"""How much computing jobs are, in floating-point operations."""
+"""Plot of the work of jobs, in floating-point operations."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ def gflops(
 ) -> Axes:
     """Draw the shares of jobs by their computing (Figs. 16 and 17 of [1]), eight classes to a power of ten.
 
-    A job is run time × tasks × the sum over resources of amount per task × performance.
+    The computing of a job is run time × tasks × the sum over resources of amount per task × performance.
 
     Parameters
     ----------
     workloads
         With `performance`, one workload or result, several, or a mapping of labels to them. Without, the
-        numbers themselves, in GFLOP: an array, or a mapping of labels to arrays.
+        values in GFLOP: an array, or a mapping of labels to arrays.
     performance
-        What one unit of a resource does, in GFLOP/s, such as ``{"core": 1.667, "gpu": 933}``. A job's task
-        asks for one core where the workload does not say.
+        The performance of one unit of a resource, in GFLOP/s, such as ``{"core": 1.667, "gpu": 933}``. A task
+        asks for one core if the workload has no cores.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there is no workload, something else among them, or a performance is not above 0.
+        If there is no workload, something else is among them, or a performance is not above 0.
 
     References
     ----------

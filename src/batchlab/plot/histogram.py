@@ -1,4 +1,4 @@
-"""Shares of jobs by class: bars for one workload, lines for several. The plots of workloads share it."""
+"""Shares of jobs by class, for all plots of workloads: bars for one workload, lines for several."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axe
     ax
         The axes.
     counts
-        For each label how many jobs, or what else, are in each class: float64, shape (classes,).
+        For each label the number of jobs, or of other things, in each class: float64, shape (classes,).
     names
         The classes.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The same.
+        The axes.
     """
     if not any(each.sum() for each in counts.values()):
         return say(ax, "no jobs")
@@ -70,16 +70,16 @@ def logarithmic(ax: Axes, samples: Mapping[str, Floats], *, least: float, durati
     ax
         The axes.
     samples
-        The values of each label; those that are not finite are left out.
+        The values of each label; those that are not finite are ignored.
     least
-        What is below counts as this; above 0.
+        Smaller values are replaced by this one; above 0.
     durations
-        Whether values are seconds.
+        True if values are seconds.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The same.
+        The axes.
     """
     finite = {label: np.maximum(each[np.isfinite(each)], least) for label, each in samples.items()}
     every = np.concatenate([*finite.values()])

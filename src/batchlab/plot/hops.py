@@ -1,4 +1,4 @@
-"""How far messages go: hops against sizes of boxes or numbers of blocks, and hop-bytes of jobs."""
+"""Plots of the distances of messages: hops by sizes of boxes or numbers of blocks, and hop-bytes of jobs."""
 
 from __future__ import annotations
 
@@ -54,32 +54,32 @@ def hops(
     along: str = "",
     title: str | None = None,
 ) -> Axes:
-    """Draw how far messages go, against the labels of the results, as sizes of boxes (Figs. 4 and 5 of [1]).
+    """Draw distances of messages by the labels of results, such as sizes of boxes (Figs. 4 and 5 of [1]).
 
     Parameters
     ----------
     results
-        Of ``simulate(…, messages=True)``: a mapping of labels (``"2×1×2"``) to results or to replications, of
-        which the mean is taken; or a mapping of the names of curves (``"1024 ranks"``) to such mappings.
-        Of a sequence the labels are those of its groups.
+        Of ``simulate(…, messages=True)``: a mapping of labels (``"2×1×2"``) to results or to replications,
+        whose mean is drawn; or a mapping of the names of curves (``"1024 ranks"``) to such mappings. For a
+        sequence the labels are those of its groups.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     of
         ``"mean_hops"``, ``"max_hops"``, ``"hop_bytes"``, or ``"run_time"`` of the jobs that have messages.
     along
-        What the labels are, for the axis: ``"box"``.
+        The meaning of the labels, for the axis: ``"box"``.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there is no such measure, or messages were not counted.
+        If the measure is unknown, or messages were not counted.
 
     References
     ----------
@@ -125,31 +125,31 @@ def hop_bytes(
     log: bool = True,
     title: str | None = None,
 ) -> Axes:
-    """Draw how the hop-bytes of jobs are distributed, one per group (Fig. 7 of [1]).
+    """Draw the distribution of the hop-bytes of jobs, one per group (Fig. 7 of [1]).
 
     Parameters
     ----------
     results
         One result, several, or a mapping of labels to results or to replications, whose jobs are pooled; all
-        of ``simulate(…, messages=True)``. Jobs that sent no message are left out.
+        of ``simulate(…, messages=True)``. Jobs without messages are ignored.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     kind
         ``"cdf"``, ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile) or ``"violin"``.
     log
-        Whether the axis is logarithmic above 1; it begins at 0 all the same.
+        True for an axis that is logarithmic above 1, and begins at 0.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If an argument is not one of its values, or messages were not counted.
+        If an argument is invalid, or messages were not counted.
 
     References
     ----------

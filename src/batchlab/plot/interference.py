@@ -1,4 +1,4 @@
-"""How much longer jobs took than alone on their nodes."""
+"""Plot of the run times of jobs, compared with runs alone on their nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def interference(
 ) -> Axes:
     """Draw the distribution of the slowdown of jobs by others, one per group (Fig. 6 of [1]).
 
-    Each job that carries an application is run again, alone on its nodes: see `Result.interference`.
+    Each job that has an application is run again, alone on its nodes: see `Result.interference`.
 
     Parameters
     ----------
@@ -34,23 +34,23 @@ def interference(
         One result, several, or a mapping of labels (``"1 job"``, ``"2 jobs"``, …) to results or to
         replications, whose jobs are pooled.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     kind
         ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"`` or ``"cdf"``.
     log
-        Whether the axis is logarithmic.
+        True for a logarithmic axis.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If an argument is not one of its values, or a system has no platform.
+        If an argument is invalid, or a system has no platform.
 
     References
     ----------

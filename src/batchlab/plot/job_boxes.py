@@ -1,4 +1,4 @@
-"""Rectangles of jobs: their colours, such that those that touch differ, their seams, and their names."""
+"""Rectangles of jobs: colours that differ for touching jobs, seams, and names."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _HUES = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77", "#cc6
 
 
 def job_colours(rows: Integers) -> Floats:
-    """Give each job its colour: float64, shape (jobs, 3); jobs of near rows differ."""
+    """Return the colour of each job: float64, shape (jobs, 3); jobs of near rows differ."""
     hues = np.array([pale(hue, 0.85) for hue in _HUES])
     return hues[_hue_numbers(rows)]
 
 
 def touching_colours(boxes: Rectangles) -> Floats:
-    """Give rectangles colours by jobs, float64, shape (rectangles, 3), so that jobs that touch differ.
+    """Return colours of rectangles, float64, shape (rectangles, 3), so that touching jobs differ.
 
-    Each job has the colour of `job_colours` unless a neighbour that began earlier has it already.
+    Each job has the colour of `job_colours` unless a neighbour that began earlier already has it.
     """
     usual = _hue_numbers(boxes.row)
     if len(boxes.row) > _MOST_COMPARED:
@@ -59,7 +59,7 @@ def touching_colours(boxes: Rectangles) -> Floats:
 
 
 def job_hues(rows: Integers) -> list[str]:
-    """Give each job its colour in the form ``#rrggbb``."""
+    """Return the colour of each job in the form ``#rrggbb``."""
     hues = [to_hex(pale(hue, 0.85)) for hue in _HUES]
     return [hues[number] for number in _hue_numbers(rows)]
 
@@ -93,7 +93,7 @@ def draw_rectangles(ax: Axes, boxes: Rectangles, colours: Floats) -> None:
 
 
 def _cover_seams(ax: Axes, boxes: Rectangles, colours: Floats) -> None:
-    """Draw over the lines within jobs that were resized: what stays theirs is one piece."""
+    """Draw over the lines within jobs that were resized, so that they look like one piece."""
     ends: dict[tuple[int, float], list[tuple[float, float]]] = {}
     for row, end, low, high in zip(boxes.row, boxes.end, boxes.low, boxes.high, strict=True):
         ends.setdefault((row, end), []).append((low, high))
@@ -108,16 +108,16 @@ def _cover_seams(ax: Axes, boxes: Rectangles, colours: Floats) -> None:
 
 
 def name_rectangles(ax: Axes, boxes: Rectangles, colours: Floats, ids: Sequence[int]) -> None:
-    """Write the number of each job into its largest rectangle, where there is room for it.
+    """Write the number of each job into its largest rectangle, if there is room.
 
     Parameters
     ----------
     ax
-        Axes that have their limits.
+        Axes whose limits are set.
     boxes, colours
-        The rectangles, and what they are filled with.
+        The rectangles, and their colours.
     ids
-        By row of the workload: what to write.
+        The text by row of the workload.
     """
     width, height = _points_per_unit(ax)
     area = (boxes.end - boxes.start) * (boxes.high - boxes.low)
@@ -141,7 +141,7 @@ def name_rectangles(ax: Axes, boxes: Rectangles, colours: Floats, ids: Sequence[
 
 
 def _points_per_unit(ax: Axes) -> tuple[float, float]:
-    """Give how many points a unit of x and of y takes; labels and ticks may still take a part of it."""
+    """Return the number of points per unit of x and of y; labels and ticks may still reduce it."""
     dpi = ax.figure.dpi
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     return 72 * ax.bbox.width / dpi / (right - left), 72 * ax.bbox.height / dpi / (high - low)

@@ -1,4 +1,4 @@
-"""Jobs by size, user, queue or state: a few classes, each with a name and a colour, for plots and tables."""
+"""Classes of jobs by size, user, queue or state, with names and colours, for plots and tables."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class JobClasses:
-    """Which class each job is in.
+    """The class of each job.
 
     Parameters
     ----------
     by
-        What the classes are of: ``"size"``, ``"user"``, ``"queue"`` or ``"state"``.
+        The property that defines the classes: ``"size"``, ``"user"``, ``"queue"`` or ``"state"``.
     names
-        Of the classes, in the order in which they are shown; at least one.
+        The names of the classes, in the order in which they are shown; at least one.
     number
         int64, shape (jobs,): the class of each row of the workload.
     colours
-        Of the classes, as ``#rrggbb``.
+        The colours of the classes, as ``#rrggbb``.
     """
 
     by: By
@@ -76,27 +76,27 @@ class JobClasses:
     colours: tuple[str, ...]
 
     def rgb(self, rows: Integers) -> Floats:
-        """Give jobs their colours: float64, shape (jobs, 3)."""
+        """Return the colours of jobs: float64, shape (jobs, 3)."""
         return np.array([to_rgb(name) for name in self.colours])[self.number[rows]]
 
 
 def can_be_classed(result: Result) -> list[By]:
-    """Say by what the jobs of a result fall into more than one class."""
+    """List the properties by which the jobs of a result have more than one class."""
     jobs = jobs_of(result)
     known = [by for by in BY if by not in _COLUMNS or _column(jobs, by)]
     return [by for by in known if len(job_classes(result, by).names) > 1]
 
 
 def is_known(result: Result, by: By) -> bool:
-    """Say whether the jobs of a result can be put into classes, be it one."""
+    """Return whether the jobs of a result can be put into classes, even if it is only one."""
     return by not in _COLUMNS or _column(jobs_of(result), by) is not None
 
 
 def job_classes(result: Result, by: By) -> JobClasses:
     """Put the jobs of a result into classes.
 
-    Sizes are the numbers of tasks, in at most eight classes that double or quadruple. Of users and queues the
-    eight whose jobs take most (tasks × run time) have classes of their own, the others one together.
+    Sizes are the numbers of tasks, in at most eight classes that double or quadruple. The eight users or
+    queues with the most work (tasks × run time) have their own classes, all others share one.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def job_classes(result: Result, by: By) -> JobClasses:
     Raises
     ------
     ResultError
-        If there is no such word, or the workload has no column for it.
+        If the word is unknown, or the workload has no column for it.
     """
     choice("by", by, BY)
     jobs = jobs_of(result)
@@ -132,13 +132,13 @@ def job_classes(result: Result, by: By) -> JobClasses:
 
 
 def _column(jobs: pl.DataFrame, by: str) -> str | None:
-    """Give the column that says most: one with several values, else one with any."""
+    """Return the most informative column: one with several values, else one with any."""
     known = [name for name in _COLUMNS[by] if name in jobs.columns and _says_anything(jobs[name])]
     return next((name for name in known if jobs[name].n_unique() > 1), known[0] if known else None)
 
 
 def _says_anything(column: pl.Series) -> bool:
-    # A column of nothing but -1 says in the Standard Workload Format that nothing is known.
+    # In the Standard Workload Format, a column of -1 means that nothing is known.
     given = column.drop_nulls()
     return not given.is_empty() and not (given.dtype.is_integer() and (given == -1).all())
 
@@ -180,13 +180,13 @@ def _by_size(tasks: Integers) -> JobClasses:
 
 
 def size_colours(count: int) -> tuple[str, ...]:
-    """Give classes of sizes colours from light to dark, as ``#rrggbb``, of which neighbours differ alike."""
+    """Return colours of sizes from light to dark, as ``#rrggbb``, with equal steps between neighbours."""
     shades = colormaps["viridis_r"](np.linspace(0.0, 1.0, max(count, 2)))
     return tuple(to_hex(shade) for shade in shades[:count])
 
 
 def class_legend(ax: Axes, classes: JobClasses, *, reverse: bool = False) -> None:
-    """Name the classes and their colours, outside the axes; the last first if asked."""
+    """Name the classes and their colours, outside the axes; the order can be reversed."""
     handles = [Patch(color=hue, label=name) for name, hue in zip(classes.names, classes.colours, strict=True)]
     titles = {"size": "tasks", "user": "", "queue": "", "state": ""}
     ax.legend(

@@ -1,4 +1,4 @@
-"""How waits, turnarounds and slowdowns of jobs are distributed."""
+"""Plots of the distributions of waits, turnarounds and slowdowns of jobs."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ def wait(
     results
         One result, several, or a mapping of labels to results or to replications, whose jobs are pooled.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     kind
         ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"`` or ``"cdf"``.
     log
-        Whether the axis is logarithmic above a second; it begins at 0 all the same.
+        True for an axis that is logarithmic above a second, and begins at 0.
     outliers
-        Whether boxes have dots for jobs beyond the whiskers.
+        True to draw jobs beyond the whiskers of boxes as dots.
     zoom
-        Waits from and to, in seconds, which cumulative curves show once more, larger.
+        A range of waits, in seconds, that cumulative curves show again, enlarged.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If an argument is not one of its values.
+        If an argument is invalid.
     """
     samples = _samples(results, lambda each: metrics.wait(jobs_of(each)))
     quantity = Quantity("wait", "log1p" if log else "linear", durations=True)
@@ -83,17 +83,17 @@ def turnaround(
     results, ax, kind, outliers, title
         As for `wait`.
     log
-        Whether the axis is logarithmic.
+        True for a logarithmic axis.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If an argument is not one of its values.
+        If an argument is invalid.
 
     References
     ----------
@@ -101,7 +101,7 @@ def turnaround(
     simulator for malleable workloads", ICPP 2022.
     """
     samples = _samples(results, lambda each: metrics.turnaround(jobs_of(each)))
-    # Only a scale from 0 has room for jobs of no time.
+    # Only a scale from 0 has room for jobs of no duration.
     instant = any((each.values <= 0).any() for each in samples)
     scale: Scale = "linear" if not log else "log1p" if instant else "log"
     quantity = Quantity("turnaround", scale, durations=True)
@@ -124,19 +124,19 @@ def slowdown(
     results, ax, kind, title
         As for `wait`.
     threshold
-        Of the bounded slowdown, seconds; None for the plain one.
+        The threshold of the bounded slowdown, in seconds; None for the plain one.
     log
-        Whether the axis is logarithmic.
+        True for a logarithmic axis.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If an argument is not one of its values.
+        If an argument is invalid.
 
     References
     ----------
@@ -166,17 +166,17 @@ def allocation_efficiency(
     results, ax, kind, title
         As for `wait`.
     resource
-        The only resource that counts; all unless given.
+        The only resource that counts [default: all].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If an argument is not one of its values.
+        If an argument is invalid.
     """
     samples = _samples(results, lambda each: metrics.allocation_efficiency(each, resource))
     return _drawn(samples, Quantity("allocation efficiency", "linear"), kind, ax, title)

@@ -1,4 +1,4 @@
-"""Where jobs are on the machine, at one instant: in 2D, slice by slice, or in 3D."""
+"""Plot of the positions of jobs on the machine at one instant: in 2D, slice by slice, or in 3D."""
 
 from __future__ import annotations
 
@@ -45,37 +45,37 @@ def job_nodes(
     view: View = "slices",
     title: str | None = None,
 ) -> Axes:
-    """Draw which jobs are on which nodes of the machine at one instant, or the ranks of one job.
+    """Draw the jobs on the nodes of the machine at one instant, or the ranks of one job.
 
-    Nodes of a torus are drawn by the coordinates of their routers, slice by slice where there are more than
-    two; those of a dragonfly by blade and chassis, group by group; those of a fat tree by the switches above
-    them; all others by number, row by row.
+    Nodes of a torus are drawn by the coordinates of their routers, slice by slice if it has more than two
+    dimensions; those of a dragonfly by blade and chassis, group by group; those of a fat tree by the switches
+    above them; all others by number, row by row.
 
     Parameters
     ----------
     results
-        One result; of replications the first is drawn.
+        One result; of replications only the first is drawn.
     ax
-        The axes to draw on; new ones unless given. In 3D those of ``projection="3d"``.
+        The axes [default: new axes]. In 3D they need ``projection="3d"``.
     time
-        The instant, seconds; unless given the start of the job, else the first at which most nodes are busy.
+        The instant, in seconds [default: the start of the job, else the first at which most jobs run].
     job
         The ``job_id`` of one job: its nodes have colours from its first rank (dark) to its last (bright),
         those of other jobs are grey.
     view
         ``"slices"``, or ``"3d"`` for a torus of two or three dimensions.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there are several groups, no such job, the job has no nodes then, or the machine has no such view.
+        If there are several groups, the job is unknown or has no nodes then, or the machine has no such view.
     """
     choice("view", view, get_args(View))
     result = single(results)
@@ -116,7 +116,7 @@ def _instant(result: Result, row: int | None) -> float:
 
 
 def _colours(result: Result, instant: float, row: int | None) -> Colours:
-    """Give each node its colour: float64, shape (nodes, 3)."""
+    """Return the colour of each node: float64, shape (nodes, 3)."""
     placed = placements(result)
     colours = np.tile(np.array(to_rgb(_FREE)), (result.system.nodes, 1))
     there = np.flatnonzero((placed.start <= instant) & (placed.end > instant))

@@ -1,4 +1,4 @@
-"""How wide jobs are."""
+"""Plot of the numbers of tasks of jobs."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def job_sizes(workloads: Workloads, *, ax: Axes | None = None, title: str | None
     workloads
         One workload or result, several, or a mapping of labels to them.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there is no workload, or something else among them.
+        If there is no workload, or something else is among them.
     """
     found = job_tables(workloads)
     tasks = {

@@ -1,4 +1,4 @@
-"""When each job waited, and when it ran."""
+"""Plot of the times in which each job waited and ran."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["job_times"]
 
-# Thinner bars would not be seen as bars.
+# Thinner bars would not be recognisable as bars.
 _MOST_BARS = 150
 _WAITS, _RUNS = pale(PALETTE[1], 0.45), PALETTE[0]
 
@@ -44,24 +44,24 @@ def job_times(
     """Draw a bar for each job, from its submission over its start to its end (Fig. 6 of [1]).
 
     Jobs are in the order of submission. Unless a time span is given, at most 150 are shown: those that were
-    submitted around the first instant at which most jobs wait, half of them before and half after. The axis
-    says which they are.
+    submitted around the first instant at which most jobs wait, half of them before and half after. The label
+    of the axis says how many of all jobs are shown.
 
     Parameters
     ----------
     results
-        One result; of replications the first is drawn.
+        One result; of replications only the first is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     start, end
-        Show all jobs that were submitted from and up to these times, seconds: ``start=0`` shows every job.
+        Show all jobs that were submitted from and up to these times, in seconds: ``start=0`` shows every job.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def job_times(
 
 
 def _present(result: Result, start: float | None, end: float | None) -> pl.DataFrame:
-    """Give the jobs that were submitted, in this order, with their rows."""
+    """Return the jobs that were submitted, in this order, with their rows."""
     jobs = jobs_of(result).with_row_index("row")
     present = jobs.filter(~jobs["state"].is_in(["loaded", "rejected"])).sort("submit_time", "row")
     for name, bound in (("start", start), ("end", end)):
@@ -114,7 +114,7 @@ def _present(result: Result, start: float | None, end: float | None) -> pl.DataF
 
 
 def _chosen(result: Result, jobs: pl.DataFrame) -> pl.DataFrame:
-    """Of too many jobs choose those that were submitted around the instant at which most of them wait."""
+    """Choose, if there are too many jobs, those submitted around the instant at which most of them wait."""
     if jobs.height <= _MOST_BARS:
         return jobs
     submitted = jobs["submit_time"].to_numpy()
@@ -134,7 +134,7 @@ def _name_jobs(ax: Axes, ids: list[int]) -> None:
 
 @dataclass(frozen=True)
 class _Bars:
-    """Parts of the lives of jobs: the job's place, whether it runs, and from when to when."""
+    """Intervals of jobs: the job's position, whether it runs, and the start and end."""
 
     place: Integers
     runs: npt.NDArray[np.bool_]
@@ -143,7 +143,7 @@ class _Bars:
 
 
 def _bars_of(result: Result, jobs: pl.DataFrame) -> _Bars:
-    """Give each job a bar from its submission to its end, and one over that for each run."""
+    """Make a bar for each job from its submission to its end, and one over that for each run."""
     place = np.full(len(result.workload), -1)
     place[jobs["row"].to_numpy()] = np.arange(jobs.height)
     lives = jobs.select("row", start="submit_time", end="end_time")

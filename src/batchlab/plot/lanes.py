@@ -1,4 +1,4 @@
-"""Courses of several groups one below the other on one scale, where together they would hide one another."""
+"""Courses of several groups in rows on one scale, if they would hide one another in one place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEAST_TEXT, _MOST_TEXT = 4.0, 8.5
 
 @dataclass(frozen=True)
 class Course:
-    """What is drawn in a lane: a name, the times, the values at them, and the number of its colour."""
+    """The contents of a lane: a name, the times, the values at them, and the number of its colour."""
 
     label: str
     time: Floats
@@ -37,25 +37,25 @@ class Course:
 
 
 def lanes_size(count: int) -> tuple[float, float]:
-    """Give the size of a figure for so many lanes, inches."""
+    """Return the size of a figure for a number of lanes, in inches."""
     return 6.4, max(3.6, 0.8 + 0.72 * count)
 
 
 def draw_lanes(ax: Axes, courses: Sequence[Course], values: Values, *, joined: bool, compared: bool) -> None:
-    """Draw each course in a lane of its own, on one scale.
+    """Draw each course in its own lane, on one scale.
 
     Parameters
     ----------
     ax
-        The axes. The lane of course n of N is from N − 1 − n upwards, whatever the values are.
+        The axes. The lane of course n of N begins at N − 1 − n, for any values.
     courses
-        From the top.
+        The courses, from the top.
     values
-        Their scale.
+        The scale of the values.
     joined
-        Whether values are joined by straight lines in place of steps.
+        True to join values by straight lines instead of steps.
     compared
-        Whether the first course is in the lanes of the others too, in grey.
+        True to draw the first course in the lanes of the others too, in grey.
     """
     greatest = max((float(each.value.max()) for each in courses if len(each.value)), default=1.0)
     end, ticks = values.reach(greatest)
@@ -67,7 +67,7 @@ def draw_lanes(ax: Axes, courses: Sequence[Course], values: Values, *, joined: b
         heights = base + _HEIGHT * values.place(course.value, end)
         ax.fill_between(course.time, heights, base, step=step, color=tint(hue, 0.25), linewidth=0)
         if place and compared:
-            # Below the course, so that it is seen where the two differ.
+            # Below the course, so that it is visible where the two differ.
             below = base + _HEIGHT * values.place(first.value, end)
             ax.plot(first.time, below, drawstyle=style, color=_FIRST, linewidth=0.8, label="_first")
         ax.plot(course.time, heights, drawstyle=style, color=hue, linewidth=1.1, label=course.label)

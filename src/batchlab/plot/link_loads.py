@@ -1,4 +1,4 @@
-"""How much links of a torus or a dragonfly had to carry, as a map."""
+"""Map of the loads of the links of a torus or a dragonfly."""
 
 from __future__ import annotations
 
@@ -57,36 +57,37 @@ def link_loads(
     view: View = "slices",
     title: str | None = None,
 ) -> Axes:
-    """Draw what each link of a torus, or the links between the groups of a dragonfly, had to carry.
+    """Draw the load of each link of a torus, or of the links between the groups of a dragonfly.
 
     On a torus a line between two routers has the colour of the greater of its two directions; links along
-    further dimensions than two are dots at their routers, and those round the edges are short lines. Of a
-    dragonfly there is a matrix: from which group (row) to which (column), and on the diagonal the greatest
-    of the links within a group. Links that carried nothing are grey.
+    further dimensions than two are dots at their routers, and links that wrap around are short lines at the
+    edges. A dragonfly is drawn as a matrix: from which group (row) to which (column), and on the diagonal the
+    greatest of the links within a group. Unused links are grey.
 
     Parameters
     ----------
     results
         One result, of ``simulate(…, messages=True)``; of replications the first is drawn.
     ax
-        The axes to draw on; new ones unless given. In 3D those of ``projection="3d"``.
+        The axes [default: new axes]. In 3D they need ``projection="3d"``.
     of
         A column of `Result.links`: ``"mean_load"`` or ``"peak_load"``, as shares of the bandwidth,
         ``"bytes"`` or ``"congested_time"``.
     view
         ``"slices"``, or ``"3d"`` for a torus of two or three dimensions.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on; the scale of colours has axes of its own beside them.
+        The axes; the scale of colours has its own axes beside them.
 
     Raises
     ------
     ResultError
-        If there are several groups, messages were not counted, or the nodes are those of neither.
+        If there are several groups, messages were not counted, or the machine is neither a torus nor a
+        dragonfly.
     """
     choice("of", of, get_args(Measure))
     choice("view", view, get_args(View))
@@ -121,7 +122,7 @@ class _Wires:
     sides: tuple[int, ...]
 
     def coordinates(self, router: Integers) -> Integers:
-        """Give the coordinates of routers: int64, shape (routers, dimensions)."""
+        """Return the coordinates of routers: int64, shape (routers, dimensions)."""
         found = []
         for side in self.sides:
             found.append(router % side)
@@ -141,7 +142,7 @@ def _wires(result: Result, layout: Layout, values: Floats) -> _Wires:
         for router, name in routers.items():
             at = router // weight % side
             other = router + weight * ((at + 1) % side - at)
-            # Of two routers one link joins them, of one none.
+            # Two routers along a dimension are joined by one link, and a single one by none.
             if other in routers and other != router and not (side == _PLANE and at == 1):
                 ways = (platform.route(name, routers[other]), platform.route(routers[other], name))
                 between = [numbers[link] for way in ways for link in way.links if "_link_from_" in link]
@@ -155,7 +156,7 @@ def _wires(result: Result, layout: Layout, values: Floats) -> _Wires:
 def _segments(
     start: Floats, end: Floats, along: Integers, around: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Integers]:
-    """Give lines between points, of which those round the edge become two short ones; and whose each is."""
+    """Return lines between points, two short ones if they wrap around; and the number of each line's link."""
     own = np.arange(len(start))
     step = np.zeros_like(start)
     step[own, along] = 0.5
@@ -172,7 +173,7 @@ def _flat(ax: Axes, wires: _Wires, tiles: Tiles, of: Measure) -> Axes:
     along, value = wires.dimension[inside], wires.value[inside]
     at_edge = wires.coordinates(wires.other[inside])[np.arange(inside.sum()), along] == 0
     lines, whose = _segments(start, end, along, at_edge)
-    # What carries most is drawn last.
+    # The greatest loads are drawn last.
     order = np.argsort(value[whose], kind="stable")
     colours = _colours(scale, value[whose][order])
     many = len(lines) > 20_000  # noqa: PLR2004  # a file of so many lines is slow to open
@@ -226,7 +227,7 @@ def _matrix(ax: Axes, names: list[str], topology: Dragonfly, values: Floats, of:
             pair = (one, other) if blue[3] == "UP" else (other, one)
             matrix[pair] = max(matrix[pair], value)
         elif local:
-            # They come group by group.
+            # The links are listed group by group.
             group = seen[local[1]] // in_group[local[1]]
             seen[local[1]] += 1
             matrix[group, group] = max(matrix[group, group], value)

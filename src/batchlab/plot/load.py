@@ -1,4 +1,4 @@
-"""How much is asked of the machine, over time."""
+"""Plot of the load of the machine over time."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ def load(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw what running and waiting jobs ask for together, as a share of the capacity, over time.
+    """Draw the requests of running and waiting jobs together, as a share of the capacity, over time.
 
-    Above 100 % (the line), jobs must wait; the area between load and utilisation is what waits. Where more
-    than four times the capacity is asked for, the axis is logarithmic, from 10 %. More than two courses have
-    a row each, with the first in grey for comparison.
+    Above 100 % (the line), jobs must wait; the area between load and utilisation are the waiting jobs. If
+    more than four times the capacity is requested, the axis is logarithmic, from 10 %. More than two courses
+    have a row each, with the first in grey for comparison.
 
     Parameters
     ----------
     results
-        One result, several, or a mapping of labels to results or to replications, of which the mean is taken.
+        One result, several, or a mapping of labels to results or to replications, whose mean is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     resource
-        The one to show; the system's first unless given.
+        The resource [default: the system's first].
     window
-        Seconds over which means are taken; 0 for none, chosen unless given.
+        Seconds over which means are taken; 0 for none [default: chosen by the number of steps].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If no system has the resource, or the window is no duration.
+        If no system has the resource, or the window is not a duration.
     """
     found = groups(results)
     name = resources_of(found, resource)[0]
@@ -74,7 +74,7 @@ def load(
 
 
 def load_values(resource: str, lines: Sequence[Line]) -> Values:
-    """Give the axis of loads: logarithmic where much more is asked for than there is."""
+    """Return the axis of loads: logarithmic if much more than the capacity is requested."""
     every = [each.value for line in lines for each in line.replications]
     greatest = max((float(values.max(initial=0)) for values in every), default=0.0)
     scale: Literal["log", "linear"] = "log" if greatest > _MOST_LINEAR else "linear"
@@ -82,7 +82,7 @@ def load_values(resource: str, lines: Sequence[Line]) -> Values:
 
 
 def load_course(result: Result, resource: str) -> Steps:
-    """Give what running and waiting jobs ask for from each instant on, as a share of the capacity."""
+    """Return the requests of running and waiting jobs from each instant on, as a share of the capacity."""
     jobs, capacity = jobs_of(result), result.system.total.get(resource, 0)
     if not capacity:
         return Steps(np.zeros(0), np.zeros(0))

@@ -1,4 +1,4 @@
-"""How much memory the simulating process has, over simulated time."""
+"""Plot of the memory of the simulating process over simulated time."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def memory(
     ----------
     results
         Results of ``simulate(…, dispatch=True)``: one, several, or a mapping of labels to results or to
-        replications, of which the mean is drawn.
+        replications, whose mean is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     window
-        Seconds over which means are taken; 0 draws every step, None decides by the number of steps.
+        Seconds over which means are taken; 0 draws every step, None chooses by the number of steps.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If the passes were not recorded, or the window is no duration.
+        If the passes were not recorded, or the window is not a duration.
     """
     found = groups(results)
     lines = [Line(each.label, tuple(map(_course, each.results)), index) for index, each in enumerate(found)]

@@ -1,4 +1,4 @@
-"""Courses over simulated time: as they are where they are short, else as means over windows."""
+"""Courses over simulated time: all steps of short ones, else means over windows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_TOGETHER = 2
 
 @dataclass(frozen=True)
 class Steps:
-    """A step function: from each time on (s, rising) its value, which holds until the next."""
+    """A step function: each value holds from its time (s, rising) until the next."""
 
     time: Floats
     value: Floats
@@ -51,14 +51,14 @@ class Line:
 
 
 def means(steps: Steps, edges: Floats) -> Floats:
-    """Take the means of a step function over windows; before its first time, and after its last, it is 0.
+    """Compute the means of a step function over windows; it is 0 before its first time and after its last.
 
     Parameters
     ----------
     steps
         The function.
     edges
-        float64, shape (windows + 1,), rising: where windows meet, in seconds.
+        float64, shape (windows + 1,), rising: the edges of the windows, in seconds.
 
     Returns
     -------
@@ -91,26 +91,26 @@ def over_time(
     lines
         The courses.
     values
-        What they are, and their scale.
+        The axis of the values.
     window
-        Seconds over which means are taken; 0 draws every step, None decides by the number of steps.
+        Seconds over which means are taken; 0 draws every step, None chooses by the number of steps.
     joined
-        Whether values are joined by straight lines in place of steps.
+        True to join values by straight lines instead of steps.
     clock
-        The calendar, where ticks are to be dates.
+        The calendar, if ticks are to be dates.
     lanes
-        Whether more than two courses are drawn one below the other, and then with the first in grey in the
-        rows of the others (``"compared"``) or without (``"apart"``).
+        Draws more than two courses in rows, with the first in grey in the rows of the others
+        (``"compared"``) or without (``"apart"``).
 
     Returns
     -------
     matplotlib.axes.Axes
-        The same.
+        The axes.
 
     Raises
     ------
     ResultError
-        If the window is no duration.
+        If the window is not a duration.
     """
     if window is not None and not (is_real(window) and window >= 0):
         raise ResultError(f"window = {shown(window)} s; must be a duration >= 0, or None to have one chosen.")
@@ -140,7 +140,7 @@ def over_time(
 
 
 def size_of(count: int) -> tuple[float, float]:
-    """Give the size of a figure for so many courses, inches."""
+    """Return the size of a figure for a number of courses, in inches."""
     return lanes_size(count) if _are_many(count) else (6.4, 3.6)
 
 
@@ -149,7 +149,7 @@ def _are_many(count: int) -> bool:
 
 
 def _width(every: Sequence[Steps], window: float | None) -> float:
-    """Choose how long a window is; 0: every step is drawn."""
+    """Choose the length of a window; 0 to draw every step."""
     if window is not None:
         return window
     if max(len(steps.time) for steps in every) <= _MOST_STEPS:
@@ -164,7 +164,7 @@ def _drawable(line: Line, width: float) -> Steps:
     if not width and len(present) == 1:
         return present[0]
     if not width:
-        # The mean of step functions is one too, with the steps of all.
+        # The mean of step functions is a step function, with the steps of all.
         times = np.unique(np.concatenate([steps.time for steps in present]))
         return Steps(times, np.mean([_at(steps, times) for steps in present], axis=0))
     first, last = min(steps.time[0] for steps in present), max(steps.time[-1] for steps in present)
@@ -174,12 +174,12 @@ def _drawable(line: Line, width: float) -> Steps:
 
 
 def _edges(first: float, last: float, width: float) -> Floats:
-    """Give where windows meet: round times, but where the first window begins and the last ends."""
+    """Return the edges of windows: round times, except for the first and the last edge."""
     begin = np.floor(first / width) * width
     edges: Floats = begin + width * np.arange(max(1, int(np.ceil((last - begin) / width))) + 1)
     edges[0] = first
     edges[-1] = last if last > edges[-2] else edges[-2] + width
-    # What lasted less than a tenth of a window would stand out by chance alone.
+    # Windows of less than a tenth of the length would show extreme means by chance.
     inner = edges[1:-1]
     long = (inner - first >= width / 10) & (last - inner >= width / 10)
     return np.concatenate([edges[:1], inner[long], edges[-1:]])

@@ -1,4 +1,4 @@
-"""Figures as files, with the mark by which batchlab knows its own."""
+"""Files of figures, with the mark by which batchlab recognises its own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["save_picture"]
 
-# Where each form has the name of the program that wrote it.
+# The metadata field of each format that has the name of the program.
 _FIELDS = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
 
 
 def save_picture(
     figure: Figure, path: Path, *, dpi: float, bbox_inches: Literal["tight"] | None = None
 ) -> None:
-    """Write a figure, whole or not at all.
+    """Write a figure, completely or not at all.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def save_picture(
     Raises
     ------
     OutputError
-        If the file is an input, or one that batchlab did not write.
+        If the file is an input, or was not written by batchlab.
     OSError
         If the file cannot be written.
     """

@@ -38,9 +38,9 @@ class Placements:
     share
         float64: the share of the node's capacity that the job holds.
     nodes
-        How many nodes there are.
+        The number of nodes.
     slots
-        Into how many equal parts a node is divided where its jobs are drawn next to each other.
+        The number of equal parts of a node, if its jobs are drawn side by side.
     """
 
     row: Integers
@@ -52,7 +52,7 @@ class Placements:
     slots: int
 
     def between(self, start: float, end: float) -> Placements:
-        """Keep what overlaps a time span, cut to it."""
+        """Keep the parts within a time span."""
         if not len(self.row) or (start <= self.start[0] and self.end.max() <= end):
             return self
         inside = (self.end > start) & (self.start < end)
@@ -69,7 +69,7 @@ class Placements:
 
 @dataclass(frozen=True)
 class Rectangles:
-    """Jobs over time and nodes: node n is from n to n + 1, and its jobs have parts of that."""
+    """Rectangles of jobs over time and nodes: node n is from n to n + 1, and its jobs have parts of that."""
 
     row: Integers
     start: Floats
@@ -87,9 +87,9 @@ class Cells:
     busy
         float64, shape (rows, columns): the mean share of the capacity in use.
     row
-        int64, same shape: the row of the job that holds most of the cell; -1 where there is none.
+        int64, same shape: the row of the job that holds most of the cell; -1 if there is none.
     nodes_per_row
-        How many nodes a row of cells stands for.
+        The number of nodes in a row of cells.
     """
 
     busy: Floats
@@ -98,14 +98,14 @@ class Cells:
 
 
 def placements(result: Result, resource: str | None = None) -> Placements:
-    """List where jobs ran, and how much of each node they held.
+    """List where jobs ran, and the share of each node that they held.
 
     Parameters
     ----------
     result
         The result of a run.
     resource
-        Whose shares are meant; the system's first unless given.
+        The resource whose shares are meant [default: the system's first].
 
     Returns
     -------
@@ -154,11 +154,11 @@ def _runs_of(
     allocated: Integers,
     times: tuple[Floats, Floats],
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Give row, node, amount held there, start and end of every run on every one of its nodes, by start."""
+    """Return row, node, amount held there, start and end of every run on each of its nodes, by start."""
     offsets, nodes, tasks = placed[0], placed[1].astype(np.int64), placed[2].astype(np.float64)
     total = np.add.reduceat(np.append(tasks, 0.0), offsets[:-1]) if len(rows) else tasks
     per_task = allocated / np.maximum(total, 1.0)
-    # Runs are sorted before they are spread over their nodes, which are many more.
+    # Runs are sorted before they are expanded to their nodes, which are many more.
     order = np.argsort(times[0], kind="stable")
     counts = np.diff(offsets)[order]
     first = offsets[:-1][order] - (np.cumsum(counts) - counts)
@@ -169,10 +169,10 @@ def _runs_of(
 
 
 def rectangles(placed: Placements) -> Rectangles:
-    """Give every job parts of its nodes that no other job has at the time, side by side where it can be.
+    """Assign parts of nodes to jobs that no other job has at the time, contiguous if possible.
 
-    The parts are for the eye alone: the simulation counts amounts, and does not name a node's cores. What
-    touches is joined, so that a job on whole neighbouring nodes is one rectangle.
+    The parts are only for drawing: the simulation counts amounts, and does not number a node's cores.
+    Adjacent parts are joined, so that a job on whole neighbouring nodes is one rectangle.
     """
     free_at = np.full((placed.nodes, placed.slots), -np.inf)
     parts: list[tuple[int, float, float, int, int]] = []
@@ -188,7 +188,7 @@ def rectangles(placed: Placements) -> Rectangles:
 def _slots(free_at: Floats, start: float, wanted: int) -> Integers:
     free = np.flatnonzero(free_at <= start)
     if len(free) < wanted:
-        # Rounding can ask for more than there are.
+        # Because of rounding, jobs can want more slots than there are.
         return np.sort(np.argsort(free_at, kind="stable")[:wanted])
     together = np.flatnonzero(free[wanted - 1 :] - free[: len(free) - wanted + 1] == wanted - 1)
     first = int(together[0]) if len(together) else 0
@@ -217,25 +217,25 @@ def _joined(parts: list[tuple[int, float, float, int, int]], slots: int) -> Rect
 def cells(
     placed: Placements, start: float, end: float, *, columns: int, rows: int, owners: bool = True
 ) -> Cells:
-    """Bin placements: exact means of use, and which job held most of each cell.
+    """Bin placements: exact means of use, and the job that held most of each cell.
 
     Parameters
     ----------
     placed
-        The placements; what lies outside the time span does not count.
+        The placements; those outside the time span do not count.
     start, end
         The time span, seconds; end > start.
     columns
-        How many cells it is divided into.
+        The number of cells into which it is divided.
     rows
-        At most so many rows of nodes; neighbouring nodes share a row where there are more.
+        The maximum number of rows; if there are more nodes, neighbouring nodes share a row.
     owners
-        Whether to find the job that holds most of each cell, which takes more time than the rest.
+        True to find the job that holds most of each cell, which takes more time than the rest.
 
     Returns
     -------
     Cells
-        The cells. It takes memory and time in proportion to placements plus cells.
+        The cells. Memory and time are proportional to placements plus cells.
     """
     inside = placed.between(start, end)
     width = (end - start) / columns
@@ -262,7 +262,7 @@ def cells(
 
 
 def _owners(cell: Integers, row: Integers, held: Floats, count: int, *, joined: bool) -> Integers:
-    """Give each cell the row of the job that holds most of it, -1 where there is none."""
+    """Return for each cell the row of the job that holds most of it, -1 if there is none."""
     if joined and len(cell):
         # A job may be on several nodes of a cell.
         key = cell * (int(row.max()) + 1) + row
@@ -272,6 +272,6 @@ def _owners(cell: Integers, row: Integers, held: Floats, count: int, *, joined: 
     owner = np.full(count, -1, dtype=np.int64)
     order = np.argsort(held, kind="stable")
     order = order[held[order] > 0]
-    # Of several values for one place NumPy keeps the last, which is the greatest here.
+    # If an index occurs several times, NumPy keeps the last value, which is the greatest here.
     owner[cell[order]] = row[order]
     return owner

@@ -1,4 +1,4 @@
-"""How busy CPUs, GPUs, network and storage are, over time."""
+"""Plot of the activity of CPUs, GPUs, network and storage over time."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ def platform_activity(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw which share of the platform is at work, over time, as `Result.utilisation` has it.
+    """Draw the share of the platform that is in use over time, from `Result.utilisation`.
 
-    CPUs, GPUs and the network are means over all of them; storage is that of the link that is used most.
-    Jobs may hold what is not at work: for that see `utilisation`.
+    CPUs, GPUs and the network are means over all of them; storage is the most used link of it. Jobs may hold
+    resources that are not in use: for that see `utilisation`.
 
     Parameters
     ----------
     results
-        One result, several, or a mapping of labels to results or to replications, of which the mean is
-        taken; all of ``simulate(…, sensing=Sensing(interval))``.
+        One result, several, or a mapping of labels to results or to replications, whose mean is drawn; all of
+        ``simulate(…, sensing=Sensing(interval))``.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     of
-        ``"cpu"``, ``"gpu"``, ``"network"``, ``"read"`` or ``"write"`` (of the storage); unless given, all
-        that was ever at work: of one result each in its colour, of several each in its line style.
+        ``"cpu"``, ``"gpu"``, ``"network"``, ``"read"`` or ``"write"`` (of the storage) [default: all that
+        were ever in use: of one result each in its colour, of several each in its line style].
     window
-        Seconds over which means are taken; 0 for none, chosen unless given.
+        Seconds over which means are taken; 0 for none [default: chosen by the number of steps].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If the platform was not sensed in one of the runs, there is no such part, or the window is no
+        If the platform was not sensed in one of the runs, the part is unknown, or the window is not a
         duration.
     """
     found = groups(results)
@@ -109,7 +109,7 @@ def _course(result: Result, part: str) -> Steps:
         table = result.utilisation[part]
     names = [name for name in table.columns[1:] if part != "gpu" or _gpus(result)[name]]
     seen = table.select(names).to_numpy().mean(axis=1) if names else np.zeros(table.height)
-    # A look tells what was so until then.
+    # A sample is about the time before it.
     return Steps(table["time"].to_numpy(), np.append(seen[1:], seen[-1:]))
 
 

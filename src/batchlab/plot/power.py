@@ -1,4 +1,4 @@
-"""How much power the machine draws over time, and the energy that this adds up to."""
+"""Plot of the power of the machine over time, or of its energy."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ def power(
     Parameters
     ----------
     results
-        One result, several, or a mapping of labels to results or to replications, of which the mean is taken.
+        One result, several, or a mapping of labels to results or to replications, whose mean is drawn.
     prices
-        What nodes draw, as for `batchlab.service.energy`: the area under the curve is the energy that it
+        The power of nodes, as for `batchlab.service.energy`: the area under the curve is the energy that it
         returns. If not given, the power that an observer recorded is drawn: ``Result.observations["power"]``
-        with the columns ``time`` (s) and ``power`` (W), from each time on the power, until the next.
+        with the columns ``time`` (s) and ``power`` (W), the power from each time on.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     kind
         ``"power"`` (W), or ``"energy"`` (J), its integral.
     window
-        Of the power: seconds over which means are taken; 0 for none, chosen unless given.
+        For the power: seconds over which means are taken; 0 for none [default: chosen by the number of
+        steps].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there are neither prices nor observations of power, a price is missing, or an argument is not one
-        of its values.
+        If there are neither prices nor observations of power, a price is missing, or an argument is invalid.
     """
     choice("kind", kind, ("power", "energy"))
     found = groups(results)
@@ -74,7 +74,7 @@ def power(
     ]
     if kind == "energy":
         lines = [Line(each.label, tuple(map(_added_up, each.replications)), each.number) for each in lines]
-        # Energy only grows: there is nothing to be evened out.
+        # Energy only grows: there is nothing to smooth.
         values = Values("energy used", write=EngFormatter(unit="J"))
         return over_time(begin(ax, title=title), lines, values, window=0, joined=True, clock=clock)
     values = Values("power", write=EngFormatter(unit="W"))

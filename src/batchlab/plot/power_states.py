@@ -1,4 +1,4 @@
-"""How many nodes are on, asleep and in between, over time."""
+"""Plot of the numbers of nodes that are on, asleep and in transition, over time."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ __all__ = ["power_states"]
 
 
 def power_states(result: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw how many nodes are in which power state, one on the other, over time.
+    """Draw the number of nodes in each power state, stacked, over time.
 
     Parameters
     ----------
     result
-        That of ``simulate(…, sleep="timeout(300)")``.
+        The result of ``simulate(…, sleep="timeout(300)")``.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on. Means over at most 120 windows of a round length; nodes that are on are at the bottom,
-        then the states as the system has them, with transitions in paler colours. States of no node are left
-        out.
+        The axes. Means over at most 120 windows of a round length; nodes that are on are at the bottom, then
+        the states in the system's order, with transitions in paler colours. States without nodes are omitted.
 
     Raises
     ------
@@ -57,7 +56,7 @@ def power_states(result: Results, *, ax: Axes | None = None, title: str | None =
 
 
 def _colours(system: System) -> dict[str, Colour]:
-    """Give each state its colour, whichever are there; its transitions have paler ones."""
+    """Return the colour of each state, whether or not it occurs; transitions have paler ones."""
     found: dict[str, Colour] = {"on": colour(0)}
     states = {state.name: state.labels for group in system.groups for state in group.sleep_states}
     for place, (entering, asleep, waking) in enumerate(states.values(), start=1):

@@ -1,4 +1,4 @@
-"""How many jobs wait: whenever a decision is made, or over time."""
+"""Plot of the number of waiting jobs, at decisions or over time."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ def queue_size(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw how many jobs wait: its distribution over the dispatch instants (Fig. 11 of [1]), or its course.
+    """Draw the number of waiting jobs: its distribution over dispatch instants (Fig. 11 of [1]), or a course.
 
-    A dispatch instant is one at which a job is submitted or ends; the queue is what the scheduler finds then,
-    jobs submitted at that instant included, before it starts any.
+    At a dispatch instant a job is submitted or ends; the queue has the jobs that the scheduler finds then,
+    including those submitted at that instant, before it starts any.
 
     Parameters
     ----------
     results
         One result, several, or a mapping of labels to results or to replications.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     kind
         ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"``, ``"cdf"``, or
         ``"time"`` for the number after each instant, over time.
     log
-        Whether numbers are shown on a scale that is logarithmic above 1, and begins at 0.
+        True for a scale that is logarithmic above 1, and begins at 0.
     window
-        Over time: seconds over which means are taken; 0 for none, chosen unless given.
+        Over time: seconds over which means are taken; 0 for none [default: chosen by the number of steps].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If an argument is not one of its values.
+        If an argument is invalid.
 
     References
     ----------
@@ -83,7 +83,7 @@ def queue_size(
 
 
 def queue_course(result: Result) -> Steps:
-    """Give how many jobs wait, from each instant on."""
+    """Return the number of waiting jobs from each instant on."""
     table = steps_of(result)
     return Steps(table["time"].to_numpy(), table["queued"].to_numpy().astype(np.float64))
 

@@ -1,4 +1,4 @@
-"""What work is left, and at which rate it is done, over time."""
+"""Plot of the remaining work, and of the rate at which it is done, over time."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _MOST_ROOM = 1.15  # of the highest rate
 
 
 def rates(results: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw what work the jobs there have left, and the rate of each control, over time.
+    """Draw the remaining work of the jobs present, and the rate of each control, over time.
 
     Parameters
     ----------
     results
-        One result, of ``simulate(…, control="workload(1e5, 3e5)")``, for instance; of replications the
+        One result, for example of ``simulate(…, control="workload(1e5, 3e5)")``; of replications only the
         first is drawn. Without a control the rate is 1.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on, with the work; exactly where it changes at no more than 600 times, else as means. The
-        rates have a scale of their own at the right: axes with the same time, in ``ax.figure.axes``.
+        The axes, with the work; exactly if it changes at no more than 600 times, else as means. The rates
+        have their own scale at the right: axes with the same time, in ``ax.figure.axes``.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def rates(results: Results, *, ax: Axes | None = None, title: str | None = None)
 
 
 def _exact(course: Course) -> Steps:
-    """Give the work at each time, and just before the next: it falls in a line, and jumps."""
+    """Return the work at each time, and just before the next: it falls in a line, and jumps."""
     before_next = course.workload - course.fall * course.duration
     both = np.column_stack([course.workload, before_next]).ravel()
     times = np.column_stack([course.time, course.time + course.duration]).ravel()
@@ -73,7 +73,7 @@ def _exact(course: Course) -> Steps:
 
 
 def _middle(course: Course) -> Steps:
-    """Give the mean of the work from each time to the next, of which means over windows are right."""
+    """Return the mean of the work from each time to the next, which has the right means over windows."""
     return Steps(course.time, np.maximum(course.workload - course.fall * course.duration / 2, 0.0))
 
 

@@ -1,4 +1,4 @@
-"""What every plot takes: one result, several, or groups of them under labels of one's own."""
+"""The argument of every plot: one result, several, or groups of them under user-defined labels."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ mapping of labels to results, or to the replications of one."""
 
 _Source: TypeAlias = Result | Workload
 Workloads: TypeAlias = _Source | Iterable[_Source] | Mapping[str, _Source | Iterable[_Source]]
-"""The same with workloads, or with results, whose workloads count."""
+"""The same with workloads, or with results, whose workloads are used."""
 
 _FORMS = "must be a Result, several, or a mapping of labels to results"
 
 
 @dataclass(frozen=True)
 class Group:
-    """What is drawn as one: a result and its replications, at least one."""
+    """A result and its replications, at least one, drawn as one."""
 
     label: str
     results: tuple[Result, ...]
 
     @cached_property
     def schedules(self) -> tuple[Result, ...]:
-        """The results, but only the first where all have the same schedule, as under policies without chance.
+        """The results, but only the first if all have the same schedule, as under policies without chance.
 
-        What is pooled or averaged over them is the same, and need not be worked out ten times.
+        Pooled values and averages over them are the same, and need not be computed ten times.
         """
         first = self.results[0]
         return (
@@ -78,15 +78,15 @@ class Jobs:
 
     @property
     def tables(self) -> tuple[pl.DataFrame, ...]:
-        """Their tables."""
+        """The tables of their jobs."""
         return tuple(workload.jobs for workload in self.workloads)
 
 
 def groups(results: Results) -> tuple[Group, ...]:
     """Put results into labelled groups.
 
-    In a sequence, results of one policy on the same jobs and system, with the same options but for the seed,
-    are replications of each other. Groups of one policy are named by what differs.
+    In a sequence, results of one policy on the same jobs and system, with the same options except the seed,
+    are replications of each other. Groups of one policy are named by their differences.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def groups(results: Results) -> tuple[Group, ...]:
     Raises
     ------
     ResultError
-        If there is no result, or something else among them.
+        If there is no result, or something else is among them.
     """
     if isinstance(results, Mapping):
         found = tuple(Group(str(label), _each(value, Result)) for label, value in results.items())
@@ -116,12 +116,12 @@ def groups(results: Results) -> tuple[Group, ...]:
 
 
 def by_policy(results: Results) -> tuple[Group, ...]:
-    """Put results into groups by policy alone, whatever was run; a mapping's labels are kept.
+    """Put results into groups by policy alone, for any runs; a mapping's labels are kept.
 
     Raises
     ------
     ResultError
-        If there is no result, or something else among them.
+        If there is no result, or something else is among them.
     """
     if isinstance(results, Mapping):
         return groups(results)
@@ -130,32 +130,32 @@ def by_policy(results: Results) -> tuple[Group, ...]:
 
 
 def steps_of(result: Result, amounts: dict[str, pl.Expr] | None = None) -> pl.DataFrame:
-    """Add up what happened in a run, instant by instant; see `batchlab.result.timeline.steps`."""
+    """Add up the changes in a run, instant by instant; see `batchlab.result.timeline.steps`."""
     return steps(jobs_of(result), amounts, result.interruptions, result.resizes)
 
 
 def jobs_of(result: Result) -> pl.DataFrame:
-    """Give the table of jobs without their nodes, which take longer and more memory than all the rest."""
+    """Return the table of jobs without their nodes, which take longer and more memory than all the rest."""
     return jobs_table(result.workload, result.system, result.outcome)
 
 
 def clock_of_groups(found: Sequence[Group]) -> CalendarTime | None:
-    """Give the clock of the log that all results are of, None where they have none, or several."""
+    """Return the clock that all results share; None if they have none, or several."""
     return clock_of(result for group in found for result in group.results)
 
 
 def single(results: Results) -> Result:
-    """Take the only result, for plots that show no more than one.
+    """Return the only result, for plots that show no more than one.
 
     Parameters
     ----------
     results
-        In any of the forms; of a single group, the first replication is taken.
+        In any of the forms; of a single group, the first replication is returned.
 
     Returns
     -------
     Result
-        That one.
+        The result.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def single(results: Results) -> Result:
 
 
 def job_tables(workloads: Workloads) -> tuple[Jobs, ...]:
-    """Put workloads, or those of results, into labelled groups; the same jobs are there but once.
+    """Put workloads, or those of results, into labelled groups, without duplicates.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def job_tables(workloads: Workloads) -> tuple[Jobs, ...]:
     Raises
     ------
     ResultError
-        If there is none, or something else among them.
+        If there is none, or something else is among them.
     """
     if isinstance(workloads, Mapping):
         found = tuple(Jobs(str(label), _workloads(value)) for label, value in workloads.items())
@@ -278,7 +278,7 @@ _WORKLOAD_FACETS: tuple[Callable[[Workload], str], ...] = (lambda workload: f"{l
 def _told_apart(
     names: Sequence[str], items: Sequence[_Source], facets: Sequence[Callable[..., str]]
 ) -> list[str]:
-    """Add to names that several items share what differs between these; a number where nothing shows."""
+    """Add to names that several items share the differences of these, or a number if there are none."""
     labels: list[str] = []
     for name, item in zip(names, items, strict=True):
         twins = [other for other_name, other in zip(names, items, strict=True) if other_name == name]

@@ -1,4 +1,4 @@
-"""How long jobs run, or ask to."""
+"""Plot of the run times of jobs, or of the times that they request."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ def run_times(
     workloads
         One workload or result, several, or a mapping of labels to them.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     of
-        ``"run_time"`` or ``"requested_time"``; less than a second counts as one. Jobs without
-        such a time are left out.
+        ``"run_time"`` or ``"requested_time"``; less than a second counts as one. Jobs without such a time are
+        ignored.
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If there is no workload, something else among them, or no such time.
+        If there is no workload, something else is among them, or the time is unknown.
     """
     column = choice("of", of, _LABELS)
     samples = {
@@ -63,5 +63,5 @@ def run_times(
 
 
 def _known(times: pl.Series) -> npt.NDArray[np.float64]:
-    """Leave out what follows from applications that have not run, and limits that are none."""
+    """Return the known times, without those of applications that have not run, and infinite limits."""
     return times.filter(times.is_finite().fill_null(value=False)).to_numpy()

@@ -1,4 +1,4 @@
-"""How long simulations take, by the number of jobs."""
+"""Plot of the durations of simulations by the number of jobs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["scalability"]
 
 
 def scalability(results: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw the time of simulations against their numbers of jobs, a line per policy.
+    """Draw the duration of simulations against their numbers of jobs, a line per policy.
 
-    Results of one policy are one line, whatever their jobs; those of equal numbers of jobs are a point, their
+    Results of one policy are one line, for any jobs; those of equal numbers of jobs are one point, their
     mean, with the 95 % confidence interval.
 
     Parameters
@@ -26,14 +26,14 @@ def scalability(results: Results, *, ax: Axes | None = None, title: str | None =
     results
         Many results, or a mapping of labels to many.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def scalability(results: Results, *, ax: Axes | None = None, title: str | None =
 def _draw(ax: Axes, group: Group, index: int) -> None:
     times: dict[int, list[float]] = {}
     for result in group.results:
-        # Neither nothing nor no time has a place on these axes.
+        # Zero jobs, or zero time, cannot be shown on these axes.
         if result.elapsed and len(result.workload):
             times.setdefault(len(result.workload), []).append(result.elapsed)
     points = [(jobs, estimate(measured)) for jobs, measured in sorted(times.items())]
@@ -66,7 +66,7 @@ def _draw(ax: Axes, group: Group, index: int) -> None:
         ax.errorbar(
             [jobs for jobs, _ in known],
             [value.mean for _, value in known],
-            # Below a tenth of the mean an interval would run out of the axes.
+            # An interval is cut at a tenth of the mean, below which it would leave the axes.
             yerr=[
                 [min(value.half_width or 0.0, 0.9 * value.mean) for _, value in known],
                 [value.half_width or 0.0 for _, value in known],

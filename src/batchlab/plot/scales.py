@@ -1,4 +1,4 @@
-"""Axes of durations and of counts, with ticks that people read: ``30 min``, ``6 h``, ``10 d``."""
+"""Axes of durations and of counts, with readable ticks: ``30 min``, ``6 h``, ``10 d``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _LABEL = 52
 
 
 def short_duration(seconds: float) -> str:
-    """Write a duration for a tick: its one or two greatest units, no smaller ones.
+    """Format a duration for a tick: its one or two greatest units, no smaller ones.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def _first_unit(length: float) -> int:
 
 
 def nice_step(span: float, most: int) -> float:
-    """Give the shortest round duration of which at most so many cover a span, in seconds."""
+    """Return the shortest round step, in seconds, that covers a span in at most a given number of steps."""
     least = span / most
     if least <= 1:
         power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
@@ -92,12 +92,12 @@ class DurationLocator(ticker.Locator):
     """Ticks at round durations, on a linear axis in seconds."""
 
     def __call__(self) -> Sequence[float]:
-        """Give the ticks of the axis as it is now."""
+        """Return the ticks for the current limits of the axis."""
         low, high = self.axis.get_view_interval() if self.axis else (0.0, 1.0)
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        """Give the ticks between two durations in seconds."""
+        """Return the ticks between two durations in seconds."""
         low, high = sorted((vmin, vmax))
         if not math.isfinite(high - low) or high == low:
             return [low]
@@ -106,48 +106,48 @@ class DurationLocator(ticker.Locator):
 
 
 def room_for_labels(axis: object, width: float, most: int = _MOST_TICKS) -> int:
-    """Count the labels of a width in points for which an axis has room, from 2 to `most`."""
+    """Compute for how many labels of a width in points an axis has room, from 2 to `most`."""
     axes = getattr(axis, "axes", None)
     if axes is None:
         return most
-    # Labels of y axes are lower than wide.
+    # Labels of y axes need less height than width.
     along = axes.bbox.width if axis is axes.xaxis else 2 * axes.bbox.height
     return max(2, min(most, int(72 * along / axes.get_figure(root=True).dpi / width)))
 
 
 def duration_axis(ax: Axes, which: Literal["x", "y"]) -> None:
-    """Make a linear axis one of seconds, with round ticks that name their units."""
+    """Make a linear axis an axis of seconds, with round ticks that have units."""
     axis = ax.xaxis if which == "x" else ax.yaxis
     axis.set_major_locator(DurationLocator())
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short_duration(value)))
 
 
 class SpacedLocator(ticker.Locator):
-    """Of ticks that one would like to have, those whose labels do not touch.
+    """Ticks chosen from given ones so that their labels do not touch.
 
     Parameters
     ----------
     ranked
-        Ticks by how much they are wanted: those of the first rank are placed first.
+        The possible ticks, by rank: the first rank is placed first.
     write
-        What the label of a tick says.
+        Returns the label of a tick.
     """
 
     def __init__(self, ranked: Sequence[Sequence[float]], write: Callable[[float], str]) -> None:
         self.ranked, self.write = ranked, write
 
     def __call__(self) -> Sequence[float]:
-        """Give the ticks of the axis as it is now."""
+        """Return the ticks for the current limits of the axis."""
         low, high = self.axis.get_view_interval() if self.axis else (-math.inf, math.inf)
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        """Give the ticks between two values."""
+        """Return the ticks between two values."""
         low, high = sorted((vmin, vmax))
         return sorted(self._apart([tick for rank in self.ranked for tick in rank if low <= tick <= high]))
 
     def _apart(self, ticks: Sequence[float]) -> list[float]:
-        """Leave out the ticks whose labels would touch that of an earlier one."""
+        """Remove the ticks whose labels would touch that of an earlier one."""
         placed: list[tuple[float, float, float]] = []
         for tick in ticks:
             place, half = self._points(tick), self._half(tick)
@@ -156,7 +156,7 @@ class SpacedLocator(ticker.Locator):
         return [tick for tick, *_ in placed]
 
     def _points(self, value: float) -> float:
-        """Give where a value is along the axis, in points."""
+        """Return the position of a value along the axis, in points."""
         axes = getattr(self.axis, "axes", None)
         if axes is None:
             return math.inf if value == math.inf else value * _LABEL
@@ -167,7 +167,7 @@ class SpacedLocator(ticker.Locator):
         return float(point[0 if across else 1]) * 72 / float(axes.get_figure(root=True).dpi)
 
     def _half(self, value: float) -> float:
-        """Give half of what a label needs along the axis, with some space, in points."""
+        """Return half the size of a label along the axis, with some space, in points."""
         axes = getattr(self.axis, "axes", None)
         along_x = axes is None or self.axis is axes.xaxis
         longest = max(map(len, self.write(value).split("\n")))
@@ -180,9 +180,9 @@ class EvenLocator(SpacedLocator):
     Parameters
     ----------
     count
-        How many whole numbers there are.
+        The number of whole numbers.
     write
-        What the label of a tick says.
+        Returns the label of a tick.
     """
 
     def __init__(self, count: int, write: Callable[[float], str]) -> None:
@@ -190,7 +190,7 @@ class EvenLocator(SpacedLocator):
         self.count = count
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        """Give the ticks between two values."""
+        """Return the ticks between two values."""
         low, high = sorted((vmin, vmax))
         every = [float(tick) for tick in range(self.count) if low <= tick <= high]
         thinned = (every[::step] for step in range(1, max(len(every), 2)))
@@ -220,7 +220,7 @@ def _plain(value: float) -> str:
 
 
 def _ranked(low: float, high: float, *, durations: bool) -> list[list[float]]:
-    """Give the ticks that an axis may have: powers of ten before others, or the usual durations."""
+    """Return the possible ticks of an axis: powers of ten before others, or the usual durations."""
     least, most = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
     decades = [10.0**power for power in range(least, most + 1)]
     if durations and high > _MINUTE:
@@ -230,7 +230,7 @@ def _ranked(low: float, high: float, *, durations: bool) -> list[list[float]]:
 
 
 def _reach(ax: Axes, which: Literal["x", "y"], ranked: Sequence[Sequence[float]]) -> None:
-    """Let an axis go on to the next tick where that is near, so that ticks reach the data."""
+    """Extend an axis to the next tick if that is near, so that the ticks include the data."""
     axis = ax.xaxis if which == "x" else ax.yaxis
     low, high = sorted(axis.get_view_interval())
     ticks = sorted(tick for rank in ranked for tick in rank)
@@ -238,21 +238,21 @@ def _reach(ax: Axes, which: Literal["x", "y"], ranked: Sequence[Sequence[float]]
     near = _NEAR * float(place(high) - place(low))
     above = next((tick for tick in ticks if tick >= high), high)
     if place(above) - place(high) <= near:
-        # A hair more, so that rounding does not lose the tick.
+        # Slightly more, so that rounding does not lose the tick.
         (ax.set_xlim if which == "x" else ax.set_ylim)(low, above * (1 + 1e-9))
 
 
 def log1p_axis(ax: Axes, which: Literal["x", "y"], greatest: float, *, durations: bool = False) -> None:
-    """Make an axis logarithmic above 1 that still has its 0: the position of x is log(1 + x).
+    """Make an axis logarithmic above 1 that still includes 0: the position of x is log(1 + x).
 
     Parameters
     ----------
     ax, which
-        The axes, and which of the two.
+        The axes, and which of the two axes.
     greatest
         The greatest value shown.
     durations
-        Whether values are seconds, with ticks at durations.
+        True if values are seconds, with ticks at durations.
     """
     if which == "x":
         ax.set_xscale("function", functions=(_log1p, np.expm1))
@@ -266,7 +266,7 @@ def log1p_axis(ax: Axes, which: Literal["x", "y"], greatest: float, *, durations
 
 
 def log1p_ticks(greatest: float, *, durations: bool = False) -> list[list[float]]:
-    """Give the ticks of a scale from 0 to ten times the greatest value at most, the decades first."""
+    """Return the ticks of a scale from 0 to at most ten times the greatest value, the decades first."""
     if durations:
         few = [2.0, 5.0, 20.0, 30.0] if greatest <= _MINUTE else []
         return [[tick for tick in _DURATION_DECADES if tick <= 10 * max(greatest, 1)], few]
@@ -275,7 +275,7 @@ def log1p_ticks(greatest: float, *, durations: bool = False) -> list[list[float]
 
 
 def next_tick(greatest: float, *, durations: bool = False) -> float:
-    """Give the end of a scale that begins at 0: the next tick where it is near, else the greatest value."""
+    """Return the end of a scale that begins at 0: the next tick if it is near, else the greatest value."""
     ticks = (tick for rank in log1p_ticks(greatest, durations=durations) for tick in rank)
     after = min((tick for tick in ticks if tick >= greatest), default=greatest)
     near = math.log1p(after) - math.log1p(greatest) <= _NEAR * math.log1p(after)
@@ -287,5 +287,5 @@ def _whole(value: float) -> str:
 
 
 def _log1p(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    # Margins reach below 0, where nothing is.
+    # Margins extend below 0, where there are no values.
     return np.log1p(np.maximum(values, -0.9))

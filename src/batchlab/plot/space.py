@@ -1,4 +1,4 @@
-"""Axes of three dimensions, for machines whose routers stand in a box."""
+"""Axes of three dimensions, for machines whose routers form a box."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST = 3
 
 
 def box(system: System) -> tuple[Floats, Floats, Floats, tuple[int, ...]]:
-    """Give the coordinates of each node of a torus; nodes of a router stand close to one another.
+    """Return the coordinates of each node of a torus; nodes of a router are close to one another.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def box(system: System) -> tuple[Floats, Floats, Floats, tuple[int, ...]]:
     Raises
     ------
     ResultError
-        If the nodes are not those of a torus of at most three dimensions.
+        If the machine is not a torus of at most three dimensions.
     """
     try:
         layout = layout_of(system)
@@ -57,14 +57,14 @@ def box(system: System) -> tuple[Floats, Floats, Floats, tuple[int, ...]]:
 
 
 def space(ax: object, title: str | None) -> Any:  # noqa: ANN401  # matplotlib's 3D axes have no types
-    """Give the axes of three dimensions to draw on: those given, or new ones in a figure of their own.
+    """Return the three-dimensional axes to draw on: those given, or new ones in a new figure.
 
     Raises
     ------
     ResultError
-        If these have two.
+        If the axes have two dimensions.
     """
-    # Needed by name alone: it makes the projection known.
+    # The import registers the projection.
     import mpl_toolkits.mplot3d  # type: ignore[import-untyped]  # noqa: F401, PLC0415
 
     if ax is None:

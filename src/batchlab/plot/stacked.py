@@ -1,4 +1,4 @@
-"""How many intervals of each kind there are over time, one kind on the other."""
+"""Stacked numbers of intervals of each kind over time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stacked(
     colours: Mapping[str, Colour] | None = None,
     clock: CalendarTime | None = None,
 ) -> Axes:
-    """Draw the means over windows of each kind, in their order from the bottom.
+    """Draw the means over windows of each kind, stacked in their order from the bottom.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def stacked(
     courses
         By kind: float64, shape (windows,).
     edges
-        float64, shape (windows + 1,): where windows meet, in seconds.
+        float64, shape (windows + 1,): the edges of the windows, in seconds.
     label
-        Of the numbers.
+        The label of the numbers.
     colours
-        By kind; in their order unless given.
+        The colours by kind [default: in the order of the palette].
     clock
-        The calendar, where ticks are to be dates.
+        The calendar, if ticks are to be dates.
     """
     below = np.zeros(len(edges) - 1)
     for index, (name, course) in enumerate(courses.items()):
@@ -67,7 +67,7 @@ def stacked(
     shown = time_axis(ax, clock)
     ax.set_xlabel(f"{shown} (means over {short_duration(float(np.median(np.diff(edges))))})")
     dress(ax, grid="y")
-    # As they lie on each other.
+    # In the order in which they are stacked.
     legend(ax, len(courses), reverse=True)
     return ax
 
@@ -86,9 +86,9 @@ def windows(first: float, last: float) -> Floats:
 
 
 def means(part: pl.DataFrame, edges: Floats, amount: str | None = None) -> Floats:
-    """Give the mean number of intervals (``start_time``, ``end_time``) that hold, over each window.
+    """Compute the mean number of intervals (``start_time``, ``end_time``) that hold, over each window.
 
-    With `amount`, the name of a column, the mean of the sum of their amounts.
+    If `amount`, the name of a column, is given, compute the mean of the sum of their amounts.
     """
     weights = np.ones(part.height) if amount is None else part[amount].to_numpy().astype(np.float64)
     begun, over = (_integral(part[name].to_numpy(), weights, edges) for name in ("start_time", "end_time"))

@@ -1,4 +1,4 @@
-"""Machines laid out flat: routers in rows and columns, slice by slice, and the nodes at each of them."""
+"""Flat layouts of machines: routers in rows and columns, slice by slice, and the nodes at each of them."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _MOST_APART = 80
 
 @dataclass(frozen=True)
 class Tiles:
-    """Where routers and nodes are drawn.
+    """The positions at which routers and nodes are drawn.
 
     Parameters
     ----------
     levels
-        How many nodes there are at a router, routers along x and y, and slices; each at least 1.
+        The numbers of nodes at a router, of routers along x and y, and of slices; each at least 1.
     places
         int64: the number of each node of the system in that order, nodes of a router first.
     names
-        What x, y and a slice are called.
+        The names of x, of y and of a slice.
     """
 
     levels: tuple[int, int, int, int]
@@ -51,37 +51,37 @@ class Tiles:
 
     @property
     def slices(self) -> int:
-        """How many tiles there are."""
+        """The number of tiles."""
         return self.levels[3]
 
     @cached_property
     def columns(self) -> int:
-        """How many tiles stand side by side, so that all together are wider than high."""
+        """The number of tiles side by side, such that all together are wider than high."""
         _, x, y, slices = self.levels
         most = min(slices, max(1, math.ceil(math.sqrt(slices * _WIDE * (y + _GAP) / (x + _GAP)))))
         # As few as the same number of rows needs.
         return math.ceil(slices / math.ceil(slices / most))
 
     def corner(self, number: Integers) -> tuple[Floats, Floats]:
-        """Give the lower left corners of slices; the first is at the top left."""
+        """Return the lower left corners of slices; the first is at the top left."""
         _, x, y, _ = self.levels
         row, column = np.divmod(number, self.columns)
         return column * (x + _GAP), -row * (y + _GAP)
 
     def routers(self, number: Integers) -> tuple[Floats, Floats]:
-        """Give the middles of routers by their numbers: those along x first, then y, then slices."""
+        """Return the centres of routers by their numbers: those along x first, then y, then slices."""
         _, x, y, _ = self.levels
         left, low = self.corner(number // (x * y))
         return left + number % x + 0.5, low + number // x % y + 0.5
 
     def nodes(self) -> tuple[Floats, Floats, float, float]:
-        """Give the lower left corners of the nodes of the system, their width and their height."""
+        """Return the lower left corners of the nodes of the system, their width and their height."""
         here = self.levels[0]
         across = math.ceil(math.sqrt(here))
         down = math.ceil(here / across)
         router, own = np.divmod(self.places, here)
         x, y = self.routers(router)
-        # A little room is left between routers, unless they are so small that it would be less than a point.
+        # There is a small gap between routers, unless it would be less than a point.
         side = 0.9 if self.levels[1] * self.columns <= _MOST_APART else 1.0
         width, height = side / across, side / down
         return x - side / 2 + own % across * width, y - side / 2 + own // across * height, width, height
@@ -115,7 +115,7 @@ class Tiles:
 
 
 def tiles_of(system: System) -> Tiles:
-    """Lay out the nodes of a system: by its topology where it has one, else by number, row by row."""
+    """Lay out the nodes of a system: by its topology if it has one, else by number, row by row."""
     count = system.nodes
     plain = Tiles(_row_by_row(count), np.arange(count), ("nodes by number", "row by row", ""))
     try:

@@ -1,4 +1,4 @@
-"""How much of each resource is in use, over time."""
+"""Plot of the utilisation of each resource over time."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ def utilisation(
 ) -> Axes:
     """Draw the share of each resource's capacity that jobs hold, over time.
 
-    More than two courses have a row each; of one resource with the first in grey for comparison.
+    More than two courses have a row each; if they are of one resource, with the first in grey for comparison.
 
     Parameters
     ----------
     results
-        One result, several, or a mapping of labels to results or to replications, of which the mean is taken.
+        One result, several, or a mapping of labels to results or to replications, whose mean is drawn.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     resource
-        The one to show; all that jobs hold unless given.
+        The resource [default: all that jobs hold].
     window
-        Seconds over which means are taken; 0 for none, chosen unless given.
+        Seconds over which means are taken; 0 for none [default: chosen by the number of steps].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on.
+        The axes.
 
     Raises
     ------
     ResultError
-        If no system has the resource, or the window is no duration.
+        If no system has the resource, or the window is not a duration.
     """
     found = groups(results)
     names = resources_of(found, resource)
@@ -72,7 +72,7 @@ def utilisation(
 
 
 def resources_of(found: Sequence[Group], resource: str | None) -> tuple[str, ...]:
-    """Give the names of the resources to show: the one asked for, or all."""
+    """Return the names of the resources to show: the given one, or all."""
     known = tuple(dict.fromkeys(name for group in found for name in group.results[0].system.resources))
     return known if resource is None else (choice("resource", resource, known),)
 
@@ -108,7 +108,7 @@ def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
 
 
 def utilisation_course(result: Result, resource: str) -> Steps:
-    """Give the share of a resource's capacity that jobs hold, from each instant on."""
+    """Return the share of a resource's capacity that jobs hold, from each instant on."""
     table = steps_of(result, {resource: pl.col(f"allocated_{resource}")})
     used = table[f"used_{resource}"].to_numpy()
     return Steps(table["time"].to_numpy(), used / max(result.system.total[resource], 1))

@@ -1,4 +1,4 @@
-"""The axis of values of a course over time: its label, its scale, and how its ticks are written."""
+"""The axis of values of a course over time: its label, its scale, and the format of its ticks."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _FAR = 1.5
 
 
 def plain(value: float) -> str:
-    """Write a number for a tick."""
+    """Format a number for a tick."""
     return f"{value:,.10g}"
 
 
 def percent(share: float) -> str:
-    """Write a share for a tick, in per cent."""
+    """Format a share for a tick, in per cent."""
     return f"{100 * share:,.3g} %" if abs(share) < 1 else f"{100 * share:,.0f} %"
 
 
@@ -43,15 +43,16 @@ class Values:
     Parameters
     ----------
     label
-        What they are, with the unit unless ticks name it.
+        The label of the axis, with the unit unless ticks have it.
     scale
-        ``"linear"``, ``"log1p"`` (logarithmic above 1, from 0), or ``"log"`` (from 0.1; less counts as that).
+        ``"linear"``, ``"log1p"`` (logarithmic above 1, from 0), or ``"log"`` (from 0.1; smaller values are
+        drawn there).
     write
-        Gives the text of a tick.
+        Returns the text of a tick.
     top
-        The greatest value of the axis; that of the courses unless given.
+        The greatest value of the axis [default: the greatest of the courses].
     mark
-        A value that has a line.
+        A value that is marked by a line.
     """
 
     label: str
@@ -61,7 +62,7 @@ class Values:
     mark: float | None = None
 
     def apply(self, ax: Axes) -> None:
-        """Give axes this axis of values."""
+        """Apply this axis of values to axes."""
         ax.set_ylabel(self.label)
         high = ax.get_ylim()[1] if self.top is None else 1.02 * self.top
         if self.mark is not None:
@@ -80,11 +81,11 @@ class Values:
             ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: self.write(value)))
 
     def reach(self, greatest: float) -> tuple[float, list[float]]:
-        """Give the end of a lane's scale, and its ticks from its beginning to the end at most."""
+        """Return the end of a lane's scale, and its ticks up to that end."""
         greatest = max(greatest, self.mark or 0.0, 1e-9)
         if self.scale == "linear":
             ticks = MaxNLocator(2, steps=[1, 2, 5, 10]).tick_values(0, self.top or greatest)
-            # A scale ends at its data where the next tick is far beyond.
+            # A scale ends at its data if the next tick is far beyond.
             end = self.top or (max(ticks) if max(ticks) <= _FAR * greatest else greatest)
             return float(end), [float(tick) for tick in ticks if 0 <= tick <= end]
         if self.scale == "log":
@@ -95,7 +96,7 @@ class Values:
         return end, self._apart([tick for tick in decades if tick <= end], end)
 
     def place(self, values: Floats, end: float) -> Floats:
-        """Give where values are on a scale that ends there, from 0 to 1."""
+        """Return the positions of values on a scale with this end, from 0 to 1."""
         if self.scale == "linear":
             return np.clip(values / end, 0, 1)
         if self.scale == "log1p":

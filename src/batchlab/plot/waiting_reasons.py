@@ -1,4 +1,4 @@
-"""Why jobs wait, over time."""
+"""Plot of the reasons for which jobs wait, over time."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ __all__ = ["waiting_reasons"]
 
 
 def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw how many jobs wait for which reason, one on the other, over time.
+    """Draw the number of jobs that wait for each reason, stacked, over time.
 
     Parameters
     ----------
     result
-        That of ``simulate(…, reasons=True)``.
+        The result of ``simulate(…, reasons=True)``.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on. Means over at most 120 windows of a round length; the area of a reason is the time
-        that jobs waited for it, in all. The reason for which they waited longest is at the bottom.
+        The axes. Means over at most 120 windows of a round length; the area of a reason is the total time
+        that jobs waited for it. The reason with the longest waits is at the bottom.
 
     Raises
     ------

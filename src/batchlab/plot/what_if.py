@@ -1,4 +1,4 @@
-"""By how much the waits of groups of jobs differ between configurations."""
+"""Plot of the differences in the waits of groups of jobs between configurations."""
 
 from __future__ import annotations
 
@@ -34,30 +34,31 @@ def what_if(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw by how much waits are above those of the first configuration, with their intervals.
+    """Draw how much waits exceed those of the first configuration, with their intervals.
 
     Parameters
     ----------
     found
-        The study; of one configuration alone the waits themselves are drawn.
+        The study; if it has only one configuration, its waits are drawn.
     by
-        Which groups: ``"all"``, ``"partition"``, ``"qos"``, ``"account"`` or ``"size"``; those of most jobs.
+        The grouping: ``"all"``, ``"partition"``, ``"qos"``, ``"account"`` or ``"size"``; with the largest
+        groups.
     statistic
         ``"mean"``, ``"median"`` or ``"p95"``.
     ax
-        The axes to draw on; new ones unless given.
+        The axes [default: new axes].
     title
-        A title, where one is wanted.
+        The title [default: none].
 
     Returns
     -------
     matplotlib.axes.Axes
-        Those drawn on: a row for each group, and a point with its interval for each configuration.
+        The axes: a row for each group, and a point with its interval for each configuration.
 
     Raises
     ------
     ResultError
-        If this is no study, or `by` or `statistic` is none of its values.
+        If the study is invalid, or `by` or `statistic` is unknown.
     """
     if not isinstance(found, WhatIf):
         raise ResultError(f"found = {shown(found)}; must be a WhatIf, of bl.twin.what_if.")
