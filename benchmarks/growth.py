@@ -217,6 +217,32 @@ def looked_up(running: int) -> Work:
     return work
 
 
+class FirstOfQueue(bl.Scheduler):
+    """Looks at the first jobs of the queue many times, and adds up the time that takes."""
+
+    def schedule(self, view: bl.View) -> None:
+        self.seconds = cpu_time(partial(self.look, view))[0] / EVENTS
+
+    def look(self, view: bl.View) -> None:
+        for _ in range(EVENTS):
+            view.queue[0], view.queue[:10], view.queue.head(10).requested_time, view.place(view.queue[9])
+
+
+def first_of_queue(queued: int) -> Work:
+    """Prepare looks at the first ten of so many waiting jobs."""
+    workload = jobs_of(
+        submit_time=np.zeros(queued), run_time=np.full(queued, FOREVER), tasks=np.full(queued, 2)
+    )
+    first = FirstOfQueue()
+    system = bl.System.homogeneous(nodes=2, resources={"core": 1})
+
+    def work() -> float:
+        bl.Simulation(workload, system, first).run_until(0.0)
+        return first.seconds
+
+    return work
+
+
 def copied(rows: int, finished: int) -> Work:
     """Prepare forks after so many jobs of a workload have ended, of which few run at a time."""
     count = 100
@@ -313,6 +339,7 @@ def measures() -> Iterator[Measure]:
         "running/easy/exclusive", "running jobs", 250, linear, partial(crowded, "easy", exclusive=True)
     )
     yield Measure("running/jobs_on", "running jobs", 250, fixed(CONSTANT), looked_up)
+    yield Measure("queue/first", "queued jobs", 100, fixed(CONSTANT), first_of_queue, 10.0)
     yield Measure("fork/rows", "rows", 2_000, fixed(CONSTANT), partial(copied, finished=1_000))
     yield Measure("fork/finished", "finished jobs", 1_000, fixed(CONSTANT), lambda n: copied(n + 1_000, n))
     yield Measure("node_sets/easy", "node groups", 4, fixed(CONSTANT), grouped)

@@ -81,7 +81,10 @@ class Recorded:
         return ORACLES / ("slurm-multifactor" if "/" in self.configuration else "slurm")
 
     def jobs(self) -> pl.DataFrame:
-        """Return the jobs that ran, with accounts for users under fair share."""
+        """Return the jobs that ran, with accounts for users under fair share.
+
+        One that was cancelled while it ran is so here, as long after its submission as in the first run.
+        """
         jobs = jobs_of(table(self.folder / self.stream))
         if self.accounts:
             jobs = jobs.with_columns(account=pl.format("{}_{}", "account", "user"))
@@ -89,13 +92,26 @@ class Recorded:
             jobs = jobs.drop("account", "qos", strict=False)
         if not self.nodes.count("RealMemory"):
             jobs = jobs.drop("mem").with_columns(exclusive=True)
-        seen = self.real(self.runs[0], jobs)
-        return jobs.join(seen, on="job_id", how="semi", maintain_order="left").drop("user", strict=False)
+        seen = table(self.folder / f"{self.runs[0]}{self.suffix}")
+        ran = seen.filter(pl.col("start").is_not_null()).select(
+            job_id="job",
+            cancelled_after=pl.when(pl.col("state").str.starts_with("CANCELLED"))
+            .then(pl.col("end") - pl.col("submit"))
+            .cast(pl.Float64),
+        )
+        jobs = jobs.drop("user", strict=False).join(ran, on="job_id", maintain_order="left")
+        if not ran["cancelled_after"].count():
+            return jobs.drop("cancelled_after")
+        return jobs.with_columns(run_time=pl.when(pl.col("cancelled_after").is_null()).then("run_time"))
+
+    @property
+    def suffix(self) -> str:
+        """Return what the file of a real run ends with."""
+        return "/jobs.csv" if "/" in self.configuration else ".csv"
 
     def real(self, run: str, jobs: pl.DataFrame) -> pl.DataFrame:
         """Return the recorded times of a run."""
-        suffix = "/jobs.csv" if "/" in self.configuration else ".csv"
-        return real_of(self.folder / f"{run}{suffix}", jobs)
+        return real_of(self.folder / f"{run}{self.suffix}", jobs)
 
     def write(self, to: Path) -> None:
         """Write the configuration for a virtual cluster."""

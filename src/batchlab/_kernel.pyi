@@ -864,6 +864,10 @@ class Queue:
     @property
     def demand(self) -> NDArray[np.int64]:
         """What they ask in all of each resource: int64, shape (jobs, resources)."""
+    def head(self, count: int) -> Queue:
+        """The queue of the first `count` waiting jobs, with their columns; all where fewer wait. What it takes grows with `count`,
+        not with the queue.
+        """
     def __len__(self) -> int: ...
     def __deepcopy__(self, memo: dict[int, object]) -> Queue: ...
     def __iter__(self) -> Candidates: ...

@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 import batchlab as bl
@@ -94,6 +95,68 @@ def test_the_queue() -> None:
 
     bl.simulate(workload, bl.System.homogeneous(nodes=3, resources={"core": 1}), Looking())
     assert done
+
+
+class FirstJobs(FirstFit):
+    """Compares places, slices and heads of each queue with the list of its jobs."""
+
+    def __init__(self) -> None:
+        self.lengths: set[int] = set()
+
+    def schedule(self, view: bl.View) -> None:
+        queue, rows = view.queue, [job.row for job in view.queue]
+        self.lengths.add(len(rows))
+        self.compare(queue, rows)
+        for count in (0, 1, 3, len(rows), len(rows) + 5):
+            head = queue.head(count)
+            self.compare(head, rows[:count])
+            self.compare(head.head(2), rows[:count][:2])
+            assert [job.row for job in rows_of(head, view)] == [row for row in rows if row in rows[:count]]
+        with pytest.raises(ValueError, match=r"^count = -1; must be at least 0"):
+            queue.head(-1)
+        super().schedule(view)
+
+    def compare(self, queue: bl.Queue, rows: list[int]) -> None:
+        """Compare all that a sequence and a table of columns offer."""
+        assert len(queue) == len(rows)
+        assert [job.row for job in queue] == queue.rows.tolist() == rows
+        assert queue.level.tolist() == queue["level"].tolist() == [row % 4 for row in rows]
+        assert queue.demand.tolist() == [[1 + row % 3] for row in rows]
+        assert len(queue.estimate) == len(queue.requested_time) == len(queue.time_limit) == len(rows)
+        for place in (*range(-len(rows), len(rows)), np.int64(0) if rows else None):
+            if place is not None:
+                assert queue[int(place)].row == queue[place].row == rows[int(place)]
+        for place in (len(rows), -len(rows) - 1):
+            with pytest.raises(IndexError, match="is out of range"):
+                queue[place]
+        for begin in (None, -3, 0, 2, 40):
+            for end in (None, -1, 0, 3, 40):
+                for step in (None, 1, 2, -1, -2):
+                    assert [job.row for job in queue[begin:end:step]] == rows[begin:end:step]
+
+
+def rows_of(queue: bl.Queue, view: bl.View) -> list[bl.Job]:
+    """Return those of all waiting jobs that a queue has."""
+    return [job for job in view.queue if job in queue]
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_the_first_jobs_of_a_queue(*, limited: bool) -> None:
+    """Places, slices and heads are those of the list of the waiting jobs, also where a limit closes some."""
+    count = 24
+    workload = jobs_of(
+        submit_time=[job // 4 for job in range(count)],
+        run_time=[3 + job % 5 for job in range(count)],
+        tasks=[1 + job % 3 for job in range(count)],
+        level=[job % 4 for job in range(count)],
+        user=[f"u{job % 2}" for job in range(count)],
+    )
+    limits = (bl.Limit("one", per=("user",), running_jobs=1),) if limited else ()
+    system = bl.System.homogeneous(nodes=3, resources={"core": 1}, limits=limits)
+    looking = FirstJobs()
+    bl.simulate(workload, system, looking)
+    assert 0 in looking.lengths
+    assert max(looking.lengths) > 8
 
 
 def test_columns_cannot_be_changed() -> None:

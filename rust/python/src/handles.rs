@@ -29,10 +29,12 @@ pub struct Job {
     pub slot: u32,
 }
 
-/// The waiting jobs in order; columns by name, one value per job.
+/// The waiting jobs in order, or the first of them; columns by name, one value per job.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct Queue {
     pub view: Py<View>,
+    /// How many jobs it has at most: `usize::MAX` for the whole queue.
+    pub most: usize,
 }
 
 impl View {
@@ -100,7 +102,7 @@ impl Job {
 impl Queue {
     /// Creates the queue of a view.
     pub fn of(view: &Bound<'_, View>) -> Self {
-        Self { view: view.clone().unbind() }
+        Self { view: view.clone().unbind(), most: usize::MAX }
     }
 }
 
