@@ -14,7 +14,6 @@ virtual time goes on.
 import argparse
 import gzip
 import json
-import math
 import time
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -26,20 +25,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 from real_slurm_cases import CASES, Case
-from real_slurm_log import Measured, measured
 
 import batchlab as bl
-from batchlab.bridge.slurm import VirtualCluster, read_configuration, run_real, submissions
+from batchlab.bridge.slurm import (
+    Measured,
+    VirtualCluster,
+    measure,
+    read_configuration,
+    run_real,
+    submissions,
+)
 from batchlab.errors import BatchlabError
+from batchlab.policy import SlurmParameters
 
 SEEDS = range(20)
 APART = 60.0
 PATIENCE = 1800.0
-EARLIER = 200
-"""Seconds by which the twin's time is later than the stream's, so that its controller has run before."""
-HALF, SHORTEST = 0.5, 0.01
-TURN = 60
-"""Seconds between two looks of the main loop at the whole queue."""
 COLUMNS = (
     *("stream", "jobs", "P real, real", "P model, real", "starts > 60 s, real", "model"),
     *("mean waits, real", "twin", "factor", "launch, s"),
@@ -57,9 +58,8 @@ class Watched(VirtualCluster):
         self.listings: dict[str, str] = {}
 
     def start(self) -> None:
-        """Let the controller tell what it does, and make the reservations."""
+        """Make the reservations."""
         super().start()
-        self.command("scontrol", "setdebug", "debug2")
         for each in self.case.kept:
             begin = int(self.clock.now()) + each.after
             text = datetime.fromtimestamp(begin, UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -95,6 +95,7 @@ class Row:
     states: dict[str, int]
     kept: dict[str, float]
     load: float
+    origin: int
 
 
 def run(case: Case, number: int, jobs: int, out: Path, clock: str) -> Row:
@@ -129,14 +130,15 @@ def run(case: Case, number: int, jobs: int, out: Path, clock: str) -> Row:
         dict(real.jobs["slurm_state"].value_counts().rows()),
         {name: instant - real.origin for name, instant in cluster.kept.items()},
         float(Path("/proc/loadavg").read_text("ascii").split()[0]),
+        real.origin,
     )
 
 
-def measured_in(folder: Path, number: int) -> Measured:
-    """Measure what the work of a run's controller took."""
-    jobs = pl.read_parquet(folder / f"run-{number}.parquet").filter(slurm_state="COMPLETED")
-    sleeps = dict(zip(jobs["slurm_id"], jobs["planned_run_time"], strict=True))
-    return measured(gzip.decompress((folder / f"run-{number}.log.gz").read_bytes()).decode(), sleeps)
+def measured_in(folder: Path, row: dict[str, Any]) -> Measured:
+    """Measure the controller's work in a run."""
+    jobs = pl.read_parquet(folder / f"run-{row['run']}.parquet")
+    log = gzip.decompress((folder / f"run-{row['run']}.log.gz").read_bytes()).decode()
+    return measure(log, jobs, row["origin"])
 
 
 def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> list[pl.DataFrame]:
@@ -145,7 +147,7 @@ def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> li
     kept = tuple(
         bl.Reservation(
             each.name,
-            start=row["kept"][each.name] + EARLIER,
+            start=row["kept"][each.name],
             duration=60.0 * each.minutes,
             nodes=f"{each.nodes[0] - 1}-{each.nodes[1] - 1}",
             admits=None,
@@ -155,70 +157,24 @@ def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> li
     stream = case.stream(row["jobs"])
     if case.accounts:
         stream = stream.with_columns(user=pl.lit("root"))
-    jobs = pl.read_parquet(out / case.name / f"run-{row['run']}.parquet")
-    origin = origin_of(jobs, found)
-    stream = arrived(stream, jobs, found, origin)
-    configured = bl.Policy.parse(system.policy).slurm
-    if found.first is not None and configured is not None:
-        stream = after_a_start(stream, found.first - origin - configured.bf_interval)
-    workload = bl.Workload.from_table(stream, overrun="keep")
+    numbers = pl.read_parquet(out / case.name / f"run-{row['run']}.parquet").select("job_id", "slurm_id")
+    stream = found.precise(stream.join(numbers, on="job_id", how="left", maintain_order="left"))
+    workload = bl.Workload.from_table(stream.drop("slurm_id"), overrun="keep")
+    configured = bl.Policy.parse(system.policy).slurm or SlurmParameters()
     # Backfill rounds times of the clock.
-    measures = f"epoch={origin - EARLIER}, main_lag={found.lag:.5f}, bf_test_time={found.test:.5f}"
-    policy = bl.Policy.parse(f"slurm({measures}{phases(found, origin)})")
-    overheads = bl.Overheads(completion=found.completion)
+    known = found.parameters(configured) | {"epoch": row["origin"]}
+    policy = bl.Policy.parse(f"slurm({', '.join(f'{name}={value}' for name, value in known.items())})")
     return [
         bl.simulate(
             workload,
             replace(system, reservations=kept),
             policy.on(system.policy),
             seed=seed,
-            overheads=overheads,
+            overheads=found.overheads,
             walltime="kill",
-        ).jobs.with_columns(pl.col("submit_time", "start_time", "end_time") - EARLIER)
+        ).jobs
         for seed in SEEDS
     ]
-
-
-def phases(found: Measured, origin: int) -> str:
-    """Give when the threads of a run woke, as parameters."""
-    phase = "" if found.first is None else f", backfill_phase={(found.first - origin) % 1:.3f}"
-    if found.full is not None:
-        phase += f", main_phase={(found.full - origin + EARLIER) % TURN:.3f}"
-    return phase
-
-
-def after_a_start(stream: pl.DataFrame, start: float) -> pl.DataFrame:
-    """Put a short job before a stream: backfill begins a cycle then, as if the controller had started.
-
-    A real one, just started, waits for one interval before its first cycle.
-    """
-    first = stream.sort("requested_time", "tasks").head(1)
-    first = first.with_columns(
-        job_id=pl.lit(0, stream["job_id"].dtype),
-        submit_time=start + EARLIER - HALF,
-        run_time=pl.lit(SHORTEST),
-        tasks=pl.lit(1, stream["tasks"].dtype),
-    )
-    return pl.concat([first, stream])
-
-
-def origin_of(jobs: pl.DataFrame, found: Measured) -> int:
-    """Give the second of the clock that is 0 in the stream of a run."""
-    whole = dict(zip(jobs["slurm_id"], jobs["submit_time"], strict=True))
-    return int(median(math.floor(time) - whole[each] for each, time in found.submitted.items()))
-
-
-def arrived(stream: pl.DataFrame, jobs: pl.DataFrame, found: Measured, origin: int) -> pl.DataFrame:
-    """Give a stream the submissions of a run, and the jobs that completed there their durations."""
-    numbers = dict(zip(jobs["slurm_id"], jobs["job_id"], strict=True))
-    submit = {numbers[each]: time - origin for each, time in found.submitted.items()}
-    lasted = {numbers[each]: time for each, time in found.lasted.items()}
-    job = pl.col("job_id")
-    return stream.with_columns(
-        submit_time=job.replace_strict(submit, default=pl.col("submit_time"), return_dtype=pl.Float64)
-        + EARLIER,
-        run_time=job.replace_strict(lasted, default=pl.col("run_time"), return_dtype=pl.Float64),
-    )
 
 
 def times_of(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -250,7 +206,7 @@ def line_of(case: Case, rows: list[dict[str, Any]], out: Path) -> str:
     """Write the line of the table of a case."""
     folder = out / case.name
     real = [times_of(pl.read_parquet(folder / f"run-{row['run']}.parquet")) for row in rows]
-    found = [measured_in(folder, row["run"]) for row in rows]
+    found = [measured_in(folder, row) for row in rows]
     twins = [
         [times_of(each) for each in twin_runs(case, row, measure, out)]
         for row, measure in zip(rows, found, strict=True)

@@ -276,6 +276,7 @@ class ControllerSettings(TypedDict):
     main_phase: float | None
     limit_phase: float | None
     backfill_phase: float | None
+    backfill_start: float | None
 
 class MappingSettings(TypedDict):
     order: list[int]

@@ -51,6 +51,7 @@ SLURM = st.builds(
     epoch=st.integers(-(2**40), 2**40),
     main_phase=st.none() | st.floats(0, 29),
     backfill_phase=st.none() | st.floats(0, 1, exclude_max=True),
+    backfill_start=st.none() | st.floats(0, 1e9),
 )
 POLICIES = (
     st.builds(Policy, ORDER_SPECS, st.just("slurm"), slurm=SLURM)

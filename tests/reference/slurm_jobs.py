@@ -109,6 +109,7 @@ class Controller:
     requeue_delay: int = 121
     main_phase: float = 0.0
     backfill_phase: float = 0.0
+    backfill_start: float = 0.0
     limit_phase: float = 0.0
 
 

@@ -472,10 +472,11 @@ def run(
     origin = controller.main_phase + floor(first / interval) * interval
     state.main_latest = state.full_latest = floor(origin) - interval
     number, state.now = -interval, first - 1.0
-    backfill = ceil(first - controller.backfill_phase) + controller.backfill_phase
+    start = max(first, controller.backfill_start)
+    backfill = ceil(start - controller.backfill_phase) + controller.backfill_phase
     # Where nothing happens for so long, nothing is left to happen.
     idle, quiet = 0.0, 3.0 * (interval + controller.bf_interval) + controller.batch_sched_delay
-    quiet += controller.requeue_delay + controller.sched_min_interval / 1e6
+    quiet += controller.requeue_delay + controller.sched_min_interval / 1e6 + start - first
     while True:
         event, main = state.next_event(), origin + number * period
         state.now = min(event, main, backfill, state.next_late_call())

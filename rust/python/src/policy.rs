@@ -76,6 +76,7 @@ pub struct ControllerSettings {
     main_phase: Option<f64>,
     limit_phase: Option<f64>,
     backfill_phase: Option<f64>,
+    backfill_start: Option<f64>,
 }
 
 impl TryFrom<ControllerSettings> for SlurmSettings {
@@ -132,6 +133,7 @@ impl TryFrom<ControllerSettings> for SlurmSettings {
             main_phase: given.main_phase,
             limit_phase: given.limit_phase,
             backfill_phase: given.backfill_phase,
+            backfill_start: given.backfill_start,
         })
     }
 }

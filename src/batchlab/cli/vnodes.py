@@ -183,6 +183,7 @@ def vnodes(
             model,
             reservations=() if real is None else real.reservations,
             origin=None if real is None else real.origin,
+            measured=None if real is None else real.measured,
             walltime=walltime,
             seed=seed,
         )

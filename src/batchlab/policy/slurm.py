@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -154,6 +155,9 @@ class SlurmParameters:
         jobs after their grace time. [default: drawn]
     backfill_phase
         When, within a second, backfill wakes. [default: drawn]
+    backfill_start
+        Time of the simulation, seconds, before which no backfill cycle begins. A controller that has just
+        started waits for `bf_interval`. [default: the first event]
 
     Raises
     ------
@@ -206,6 +210,7 @@ class SlurmParameters:
     main_phase: float | None = None
     limit_phase: float | None = None
     backfill_phase: float | None = None
+    backfill_start: float | None = None
 
     def __post_init__(self) -> None:
         if self.select not in NODE_SELECTIONS:
@@ -228,6 +233,7 @@ class SlurmParameters:
             "main_phase": self.sched_interval,
             "limit_phase": _LIMIT_PERIOD,
             "backfill_phase": 1,
+            "backfill_start": math.inf,
         }
         for key, end in ends.items():
             if getattr(self, key) is not None:
@@ -295,6 +301,7 @@ class SlurmParameters:
             "main_phase": self.main_phase,
             "limit_phase": self.limit_phase,
             "backfill_phase": self.backfill_phase,
+            "backfill_start": self.backfill_start,
         }
 
 
@@ -366,10 +373,11 @@ def _whole(key: str, value: object, least: int, most: int) -> int:
     raise PolicyError(f"{key} = {shown(value)}; must be an integer from {least} to {most}.")
 
 
-def _seconds(key: str, value: object, end: int) -> float:
+def _seconds(key: str, value: object, end: float) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < end:
         return float(value)
-    raise PolicyError(f"{key} = {shown(value)}; must be seconds from 0 to less than {end}.")
+    below = "" if end == math.inf else f" to less than {end}"
+    raise PolicyError(f"{key} = {shown(value)}; must be seconds from 0{below}.")
 
 
 def _written(value: object) -> str:

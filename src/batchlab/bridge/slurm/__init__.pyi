@@ -9,6 +9,8 @@ from batchlab.bridge.slurm.cluster import VirtualCluster as VirtualCluster
 from batchlab.bridge.slurm.configuration import Configuration as Configuration
 from batchlab.bridge.slurm.configuration import Node as Node
 from batchlab.bridge.slurm.configuration import read_configuration as read_configuration
+from batchlab.bridge.slurm.controller_log import Measured as Measured
+from batchlab.bridge.slurm.controller_log import measure as measure
 from batchlab.bridge.slurm.dumps import Dump as Dump
 from batchlab.bridge.slurm.experiment import RealRun as RealRun
 from batchlab.bridge.slurm.experiment import notes_of as notes_of

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
+from batchlab.bridge.slurm.controller_log import measure
 from batchlab.bridge.slurm.feed import feed
 from batchlab.bridge.slurm.reservations import reservations_in
 from batchlab.bridge.slurm.stream import returned_stream
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from batchlab.bridge.slurm.clock import Course
     from batchlab.bridge.slurm.cluster import VirtualCluster
     from batchlab.bridge.slurm.configuration import Configuration, Node
+    from batchlab.bridge.slurm.controller_log import Measured
     from batchlab.bridge.slurm.dumps import Dump
     from batchlab.bridge.slurm.submission import Submission
     from batchlab.system import Reservation
@@ -64,6 +66,8 @@ class RealRun:
         The reservations at the beginning of the stream.
     dumps
         The dumps of jobs and nodes at the requested times.
+    measured
+        Times of the controller's work, from its log; None for a stream created by hand.
     """
 
     jobs: pl.DataFrame
@@ -78,6 +82,7 @@ class RealRun:
     course: Course | None = None
     reservations: tuple[Reservation, ...] = ()
     dumps: tuple[Dump, ...] = ()
+    measured: Measured | None = None
 
     def started(self) -> pl.DataFrame:
         """Return the jobs that Slurm started, without those that the workload cancels."""
@@ -138,6 +143,7 @@ def run_real(
         fed = feed(cluster, jobs, dumps=dumps, patience=patience, progress=progress)
         course = cluster.clock.course()
         completions, accounting = cluster.completions(), cluster.accounting()
+        log = Path(cluster.directory, "log/slurmctld.log").read_text("utf-8", "replace")
         text = text.replace(str(cluster.directory), "DIRECTORY")
     stream = returned_stream(completions, fed, cluster.nodes)
     waiting = stream.filter(pl.col("start_time").is_null(), pl.col("slurm_id").is_in([*fed.left]))
@@ -154,6 +160,7 @@ def run_real(
         course,
         reservations_in(listed, fed.origin, [node.name for node in cluster.nodes]),
         tuple(fed.dumps),
+        measure(log, stream, fed.origin),
     )
 
 

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from batchlab.bridge.slurm.configuration import DEVICES
+from batchlab.bridge.slurm.controller_log import LOG_LEVEL
 from batchlab.bridge.slurm.devices import device_lines, kinds_line
 
 if TYPE_CHECKING:
@@ -122,6 +123,8 @@ def _own(directory: Path, port: int) -> list[str]:
         f"SlurmctldLogFile={directory}/log/slurmctld.log",
         f"SlurmdLogFile={directory}/log/slurmd.%n.log",
         "LogTimeFormat=iso8601_ms",
+        # The work of the controller is measured in its log.
+        f"SlurmctldDebug={LOG_LEVEL}",
         # Track steps by process groups, so that control groups of the machine are not used.
         "ProctrackType=proctrack/linuxproc",
         f"MailProg={shutil.which('true') or '/bin/true'}",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from batchlab.bridge.slurm.configuration import Configuration
+    from batchlab.bridge.slurm.controller_log import Measured
     from batchlab.bridge.slurm.submission import Submission
     from batchlab.result.result import Result
     from batchlab.system import Reservation, System
@@ -123,6 +124,7 @@ def run_model(
     *,
     reservations: Sequence[Reservation] = (),
     origin: int | None = None,
+    measured: Measured | None = None,
     walltime: WalltimeAction = "run",
     seed: int = 0,
 ) -> Result:
@@ -144,6 +146,10 @@ def run_model(
         jobs.
     origin
         The UNIX time that is 0 in the stream, for Slurm's controller: backfill rounds absolute times.
+    measured
+        Times of the controller's work in the run, see `RealRun`: then the model has the precise times of a
+        returned stream, draws completion overheads from the measured ones, and its controller, if it is
+        Slurm's, has the measured delays and phases.
     walltime
         Whether jobs may exceed their limits, as in a returned stream, or are killed.
     seed
@@ -156,17 +162,24 @@ def run_model(
     named += [pl.col("constraint")] if any(node.features for node in nodes) else []
     others = {*MODELLED, *system.resources, *(["reservation"] if reservations else [])} - {*_COLUMNS}
     named += [pl.col(name) for name in stream.columns if name in others]
-    table = modelled_stream(stream).select(*_COLUMNS, *named)
+    given = stream if measured is None else measured.precise(stream)
+    table = modelled_stream(given).select(*_COLUMNS, *named)
     if configuration.selection.type == "linear":
         table = table.with_columns(exclusive=True)
     # Slurm kills jobs after a delay, so run times may exceed limits, and are kept.
     workload = Workload.from_table(table, resources=["core"], overrun="keep")
-    chosen = as_policy(policy or CONFIGURED).on(_on_the_clock(system.policy, origin))
-    return simulate(workload, system, chosen, walltime=walltime, seed=seed)
+    chosen = as_policy(policy or CONFIGURED).on(_controller(system.policy, origin, measured))
+    overheads = None if measured is None else measured.overheads
+    return simulate(workload, system, chosen, walltime=walltime, overheads=overheads, seed=seed)
 
 
-def _on_the_clock(policy: str, origin: int | None) -> str:
-    """Return the configured policy, with the origin of the run if it uses backfill."""
-    configured = Policy.parse(policy)
-    plans = configured.slurm is not None and configured.slurm.backfill
-    return str(Policy.parse(f"slurm(epoch={origin})").on(policy)) if origin is not None and plans else policy
+def _controller(policy: str, origin: int | None, measured: Measured | None) -> str:
+    """Return the configured policy, with what is known of the controller's run."""
+    configured = Policy.parse(policy).slurm
+    if configured is None:
+        return policy
+    known: dict[str, float] = {} if measured is None else measured.parameters(configured)
+    if origin is not None and configured.backfill:
+        known["epoch"] = origin
+    given = ", ".join(f"{name}={value}" for name, value in known.items())
+    return str(Policy.parse(f"slurm({given})").on(policy)) if known else policy

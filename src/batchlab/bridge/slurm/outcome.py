@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from batchlab.adequacy import compare
 from batchlab.bridge.slurm.submission import rounding
 from batchlab.errors import AdequacyError, ResultError, reason_of
@@ -17,8 +19,6 @@ from batchlab.units import format_duration
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
-
-    import polars as pl
 
     from batchlab.adequacy import Comparison
     from batchlab.bridge.slurm.clock import Course
@@ -71,9 +71,10 @@ class Outcome:
         """
         if self.real is None or self.model is None:
             return None
-        # Killed jobs complete in the model after the run time they had in Slurm.
+        # Killed jobs complete in the model after the run time they had in Slurm, which records whole seconds.
         started = self.real.started()
-        modelled = self.model.jobs.join(started, on="job_id", how="semi")
+        whole = pl.col("submit_time", "start_time", "end_time").floor()
+        modelled = self.model.jobs.join(started, on="job_id", how="semi").with_columns(whole)
         return compare(started.drop("state"), modelled.drop("state"))
 
     def metrics(self) -> dict[str, object]:

@@ -154,6 +154,8 @@ pub(super) struct Clock {
     main: MainThread,
     spacing: Spacing,
     backfill: Option<BackfillThread>,
+    /// The time before which no backfill cycle begins.
+    backfill_start: f64,
     /// True if the threads have begun to wake.
     has_begun: bool,
     /// The next backfill cycle that may change something, if computed since the last change.
@@ -193,6 +195,7 @@ impl Clock {
             },
             spacing: Spacing::new(settings.sched_min_interval),
             backfill: settings.backfill.then(thread),
+            backfill_start: settings.backfill_start.unwrap_or(f64::NEG_INFINITY),
             has_begun: false,
             next_cycle: None,
             awaits_events: false,
@@ -206,7 +209,7 @@ impl Clock {
         main.origin += (now / interval).floor() * interval;
         main.latest_full = main.origin.floor() as i64 - main.interval;
         if let Some(thread) = &mut self.backfill {
-            thread.next += (now - thread.next).ceil();
+            thread.next += (now.max(self.backfill_start) - thread.next).ceil();
         }
         self.has_begun = true;
     }

@@ -80,6 +80,8 @@ pub struct SlurmSettings {
     pub limit_phase: Option<f64>,
     /// Phase of the backfill thread, seconds within 1; drawn if None.
     pub backfill_phase: Option<f64>,
+    /// The time before which backfill begins no cycle; from the first event on where it is None.
+    pub backfill_start: Option<f64>,
 }
 
 impl SlurmSettings {

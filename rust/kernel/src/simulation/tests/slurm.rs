@@ -43,6 +43,7 @@ fn settings(select: Select) -> SlurmSettings {
         main_phase: Some(0.25),
         limit_phase: Some(0.75),
         backfill_phase: Some(0.5),
+        backfill_start: None,
     }
 }
 
