@@ -172,7 +172,7 @@ def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> li
             seed=seed,
             overheads=found.overheads,
             walltime="kill",
-        ).jobs
+        ).jobs.with_columns(pl.col("end_time") - pl.col("completion_time"))
         for seed in SEEDS
     ]
 

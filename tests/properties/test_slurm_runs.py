@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import groupby
 from typing import Any
 
@@ -19,6 +19,7 @@ from support.slurm_run_cases import SlurmCase, random_case
 
 CASES = 480
 CHUNKS = 8
+STARTING = 30
 # Runs in which kernel and reference once differed.
 FOUND = (203_658,)
 
@@ -179,6 +180,20 @@ def expected(case: SlurmCase) -> dict[int, Place]:
         reservations=case.reservations,
         **overheads,
     )
+
+
+@pytest.mark.parametrize("first", [30.5, 200.0, 1000.0])
+def test_runs_of_a_controller_that_has_just_started(first: float) -> None:
+    """No cycle of backfill begins before `backfill_start`."""
+    differ = 0
+    for number in range(STARTING):
+        usual = random_case(number)
+        case = replace(usual, controller=replace(usual.controller, backfill_start=first))
+        policy = Policy(case.order, backfill="slurm", slurm=parameters_of(case))
+        places = expected(case)
+        assert starts_of(result_of(case, policy)) == places, f"case {number}: {case}"
+        differ += places != expected(usual)
+    assert differ > 0
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

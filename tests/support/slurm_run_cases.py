@@ -81,7 +81,6 @@ def random_controller(rng: Random) -> Controller:
         requeue_delay=rng.choice((121, 121, 9)),
         main_phase=rng.randrange(8 * interval) / 8,
         backfill_phase=rng.randrange(8) / 8,
-        backfill_start=rng.choice((0.0, 0.0, 30.5, 200.0)),
     )
 
 

@@ -74,7 +74,9 @@ impl Queue {
             _ => None,
         };
         let Some(job) = found else {
-            return Err(PyIndexError::new_err(format!("queue[{place}] is out of range: it has {length} jobs")));
+            return Err(PyIndexError::new_err(format!(
+                "queue[{place}] is out of range: it has {length} jobs"
+            )));
         };
         Ok(Job::new(self.view.bind(py), job).into_pyobject(py)?.into_any())
     }

@@ -77,7 +77,7 @@ class Measured:
     @property
     def overheads(self) -> Overheads:
         """The measured completions, from which a run draws; launches are part of the run times."""
-        return Overheads(completion=[*self.completion]) if self.completion else Overheads()
+        return Overheads(completion=[*self.completion] or 0.0, counted=False)
 
     def parameters(self, configured: SlurmParameters) -> dict[str, float]:
         """Return the measured parameters of the policy ``slurm``: delays, and the phases of the threads."""

@@ -73,8 +73,11 @@ class Outcome:
             return None
         # Killed jobs complete in the model after the run time they had in Slurm, which records whole seconds.
         started = self.real.started()
-        whole = pl.col("submit_time", "start_time", "end_time").floor()
-        modelled = self.model.jobs.join(started, on="job_id", how="semi").with_columns(whole)
+        modelled = self.model.jobs.join(started, on="job_id", how="semi")
+        if "completion_time" in modelled.columns:
+            # In Slurm a job has ended before its nodes are released.
+            modelled = modelled.with_columns(pl.col("end_time") - pl.col("completion_time"))
+        modelled = modelled.with_columns(pl.col("submit_time", "start_time", "end_time").floor())
         return compare(started.drop("state"), modelled.drop("state"))
 
     def metrics(self) -> dict[str, object]:
