@@ -193,11 +193,11 @@ def line_of(case: Recorded, rows: list[dict[str, Any]], out: Path) -> str:
     jobs = case.jobs()
     recorded = [case.real(run, jobs) for run in case.runs]
     made = [completed(pl.read_parquet(out / case.name / f"run-{row['run']}.parquet")) for row in rows]
-    apart = [distance(*pair) for pair in combinations(recorded, 2)] or [case.apart]
+    apart: list[float | None] = [distance(*pair) for pair in combinations(recorded, 2)]
     against = [distance(one, other) for one in recorded for other in made]
     among = [distance(*pair) for pair in combinations(made, 2)]
     real, virtual = fmean(map(residence, recorded)), [residence(each) for each in made]
-    reference = apart[0]
+    reference = apart[0] if apart else case.apart
     ratio = f" ({median(against) / reference:.2f})" if reference else ""
     cells = (
         case.name,

@@ -149,7 +149,7 @@ def test_the_first_jobs_of_a_queue(*, limited: bool) -> None:
         run_time=[3 + job % 5 for job in range(count)],
         tasks=[1 + job % 3 for job in range(count)],
         level=[job % 4 for job in range(count)],
-        user=[f"u{job % 2}" for job in range(count)],
+        user_id=[job % 2 for job in range(count)],
     )
     limits = (bl.Limit("one", per=("user",), running_jobs=1),) if limited else ()
     system = bl.System.homogeneous(nodes=3, resources={"core": 1}, limits=limits)
