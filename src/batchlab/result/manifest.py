@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 from batchlab import _kernel
 from batchlab.atomic import atomic_write, remove_abandoned
 from batchlab.outputs import MANIFEST, check_set, digest_of, listed, remove_listed
-from batchlab.system.tables import more_of, tables
+from batchlab.system.tables import group_fields, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -224,7 +224,7 @@ def _written(file: IO[bytes]) -> dict[str, object]:
 def described_system(system: System) -> dict[str, object]:
     """Describe a system; a platform by its name and the hash of its contents."""
     groups = [
-        {"name": group.name, "count": group.count, "resources": dict(group.resources), **more_of(group)}
+        {"name": group.name, "count": group.count, "resources": dict(group.resources), **group_fields(group)}
         for group in system.groups
     ]
     found: dict[str, object] = {

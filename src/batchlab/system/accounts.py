@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import account_rules, rules
-from batchlab.system.checks import different, held, set_field
+from batchlab.system.checks import check_unique, checked, set_field
 
 if TYPE_CHECKING:
     from batchlab.system.queues import Conditions
@@ -66,10 +66,10 @@ class Account:
     priority: float = 0.0
 
     def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.group_name, self.name, "Account: name"))
+        set_field(self, "name", checked(rules.group_name, self.name, "Account: name"))
         where = f"Account {self.name!r}"
-        set_field(self, "parent", held(rules.group_name, self.parent, f"{where}: parent"))
-        set_field(self, "shares", held(account_rules.account_shares, self.shares, f"{where}: shares"))
+        set_field(self, "parent", checked(rules.group_name, self.parent, f"{where}: parent"))
+        set_field(self, "shares", checked(account_rules.account_shares, self.shares, f"{where}: shares"))
         if self.name == ROOT and (self.parent, self.shares) != (ROOT, 1.0):
             raise SystemDescriptionError(f"{where}: it is part of nothing; give it users only.")
         if not isinstance(self.users, Mapping):
@@ -77,13 +77,13 @@ class Account:
                 f"{where}: users = {shown(self.users)}; must be a mapping of users' names to shares."
             )
         users = {
-            held(rules.group_name, name, f"{where}: users: name"): held(
+            checked(rules.group_name, name, f"{where}: users: name"): checked(
                 account_rules.user_shares, shares, f"{where}: users.{name}"
             )
             for name, shares in self.users.items()
         }
         set_field(self, "users", MappingProxyType(users))
-        set_field(self, "priority", held(account_rules.not_negative, self.priority, f"{where}: priority"))
+        set_field(self, "priority", checked(account_rules.not_negative, self.priority, f"{where}: priority"))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Read-only views of dictionaries cannot be pickled.
@@ -117,15 +117,15 @@ class QualityOfService:
     preempts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.group_name, self.name, "QualityOfService: name"))
+        set_field(self, "name", checked(rules.group_name, self.name, "QualityOfService: name"))
         for name in ("priority", "usage_factor"):
             where = f"QualityOfService {self.name!r}: {name}"
-            set_field(self, name, held(account_rules.not_negative, getattr(self, name), where))
+            set_field(self, name, checked(account_rules.not_negative, getattr(self, name), where))
         where = f"QualityOfService {self.name!r}: preempts"
         given: object = self.preempts
         if not isinstance(given, tuple | list):
             raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
-        set_field(self, "preempts", tuple(held(rules.group_name, name, where) for name in given))
+        set_field(self, "preempts", tuple(checked(rules.group_name, name, where) for name in given))
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class FairShare:
 
     def __post_init__(self) -> None:
         for name, rule in account_rules.FAIR_SHARE.items():
-            set_field(self, name, held(rule, getattr(self, name), f"FairShare: {name}"))
+            set_field(self, name, checked(rule, getattr(self, name), f"FairShare: {name}"))
         set_field(self, "weights", MappingProxyType(dict(self.weights)))
         set_field(self, "usage", MappingProxyType(dict(self.usage)))
 
@@ -224,16 +224,16 @@ def check_qualities(qualities: object) -> tuple[QualityOfService, ...]:
     SystemDescriptionError
         If a name is duplicate, a preempted name is unknown, or preemption has a cycle.
     """
-    checked = different(qualities, QualityOfService, "qos")
-    names = {quality.name for quality in checked}
-    for at, quality in enumerate(checked):
+    found = check_unique(qualities, QualityOfService, "qos")
+    names = {quality.name for quality in found}
+    for at, quality in enumerate(found):
         for name in quality.preempts:
             if name not in names:
                 raise SystemDescriptionError(
                     f"qos[{at}].preempts = {shown(name)}; must be a quality of service.{suggest(name, names)}"
                 )
-    _check_order(checked)
-    return checked
+    _check_order(found)
+    return found
 
 
 def _check_order(qualities: Sequence[QualityOfService]) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from batchlab.errors import SystemDescriptionError, shown
 from batchlab.system import rules
 
-__all__ = ["amounts", "different", "held", "names", "names_if_any", "set_field"]
+__all__ = ["amounts", "check_unique", "checked", "names", "names_if_any", "set_field"]
 
 _T = TypeVar("_T")
 _V = TypeVar("_V")
@@ -22,7 +22,7 @@ class _HasName(Protocol):
 _Named = TypeVar("_Named", bound=_HasName)
 
 
-def held(rule: Callable[[_V], _T], value: _V, where: str) -> _T:
+def checked(rule: Callable[[_V], _T], value: _V, where: str) -> _T:
     """Apply a rule to a value, and add the position to errors."""
     try:
         return rule(value)
@@ -41,7 +41,7 @@ def names(given: object, where: str) -> tuple[str, ...]:
         raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
     if not given:
         raise SystemDescriptionError(f"{where} is empty; must hold at least one name, or be left out.")
-    return tuple(held(rules.group_name, name, where) for name in given)
+    return tuple(checked(rules.group_name, name, where) for name in given)
 
 
 def names_if_any(given: object, where: str) -> tuple[str, ...]:
@@ -56,12 +56,12 @@ def amounts(given: object, where: str, rule: Callable[[object], int]) -> dict[st
             f"{where} = {shown(given)}; must be a mapping of resource names to integers."
         )
     return {
-        held(rules.resource_name, name, f"{where}: name"): held(rule, number, f"{where}.{name}")
+        checked(rules.resource_name, name, f"{where}: name"): checked(rule, number, f"{where}.{name}")
         for name, number in given.items()
     }
 
 
-def different(given: object, kind: type[_Named], where: str, *, noun: str = "one") -> tuple[_Named, ...]:
+def check_unique(given: object, kind: type[_Named], where: str, *, noun: str = "one") -> tuple[_Named, ...]:
     """Check that all values have a type and unique names; `noun` describes a value in errors."""
     if not isinstance(given, tuple | list):
         raise SystemDescriptionError(f"{where} = {shown(given)}; must be a tuple of {kind.__name__}.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
-from batchlab.system.checks import amounts, different, held, names_if_any, set_field
+from batchlab.system.checks import amounts, check_unique, checked, names_if_any, set_field
 from batchlab.system.queues import Conditions
 from batchlab.vocabulary import WAITING_REASONS
 
@@ -81,7 +81,7 @@ class Limit:
     total_minutes: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.group_name, self.name, "Limit: name"))
+        set_field(self, "name", checked(rules.group_name, self.name, "Limit: name"))
         where = f"Limit {self.name!r}"
         for key in ("per", "queues", "partitions"):
             set_field(self, key, names_if_any(getattr(self, key), f"{where}: {key}"))
@@ -93,9 +93,9 @@ class Limit:
                 )
         for key in _COUNTS:
             if getattr(self, key) is not None:
-                set_field(self, key, held(rules.at_least_one, getattr(self, key), f"{where}: {key}"))
+                set_field(self, key, checked(rules.at_least_one, getattr(self, key), f"{where}: {key}"))
         if self.time is not None:
-            set_field(self, "time", held(rules.seconds, self.time, f"{where}: time"))
+            set_field(self, "time", checked(rules.seconds, self.time, f"{where}: time"))
         for key in _AMOUNTS:
             given = amounts(getattr(self, key), f"{where}: {key}", rules.at_least_one)
             set_field(self, key, MappingProxyType(given))
@@ -103,7 +103,7 @@ class Limit:
         if not has_amounts and all(getattr(self, key) is None for key in (*_COUNTS, "time")):
             counted = ", ".join((*_COUNTS, "time", *_AMOUNTS))
             raise SystemDescriptionError(f"{where} limits nothing; give one of {counted}.")
-        held(rules.truth, self.blocks, f"{where}: blocks")
+        checked(rules.truth, self.blocks, f"{where}: blocks")
         if not isinstance(self.applies_to, Conditions):
             raise SystemDescriptionError(
                 f"{where}: applies_to = {shown(self.applies_to)}; must be Conditions."
@@ -143,7 +143,7 @@ def check_limits(
     resources: Collection[str],
 ) -> tuple[Limit, ...]:
     """Check that limits have unique names and refer to known parts of the machine."""
-    limits = different(given, Limit, "limits")
+    limits = check_unique(given, Limit, "limits")
     known = {
         "queues": ("queue", [queue.name for queue in queues]),
         "partitions": ("partition", [partition.name for partition in partitions]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError
 from batchlab.system import rules
-from batchlab.system.checks import amounts, held, set_field
+from batchlab.system.checks import amounts, checked, set_field
 from batchlab.system.sleep_states import SleepState, check_sleep_states
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ class NodeGroup:
     features: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.group_name, self.name, "NodeGroup: name"))
+        set_field(self, "name", checked(rules.group_name, self.name, "NodeGroup: name"))
         where = f"NodeGroup {self.name!r}"
-        set_field(self, "count", held(rules.count, self.count, f"{where}: count"))
+        set_field(self, "count", checked(rules.count, self.count, f"{where}: count"))
         resources = amounts(self.resources, f"{where}: resources", rules.amount)
         if not resources:
             raise SystemDescriptionError(
@@ -63,8 +63,8 @@ class NodeGroup:
         set_field(self, "resources", MappingProxyType(resources))
         states = check_sleep_states(self.sleep_states, f"{where}: sleep_states")
         set_field(self, "sleep_states", states)
-        set_field(self, "weight", held(rules.weight, self.weight, f"{where}: weight"))
-        set_field(self, "features", held(rules.features, self.features, f"{where}: features"))
+        set_field(self, "weight", checked(rules.weight, self.weight, f"{where}: weight"))
+        set_field(self, "features", checked(rules.features, self.features, f"{where}: features"))
 
     @property
     def power_states(self) -> tuple[str, ...]:

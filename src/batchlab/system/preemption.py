@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
-from batchlab.system.checks import held, set_field
+from batchlab.system.checks import checked, set_field
 from batchlab.vocabulary import PREEMPTION_GROUNDS, PREEMPTION_MODES, PreemptionGround, PreemptionMode
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ class Preemption:
                     f"{suggest(str(value), known)}"
                 )
         for name in ("exempt_time", "grace_time"):
-            set_field(self, name, held(rules.seconds, getattr(self, name), f"preemption.{name}"))
+            set_field(self, name, checked(rules.seconds, getattr(self, name), f"preemption.{name}"))
         if self.grace_time and self.mode == "suspend":
             raise SystemDescriptionError(
                 f"preemption.grace_time = {shown(self.grace_time)} with mode = 'suspend'; must be 0 there. "
                 "Leave it out, or take the mode 'requeue' or 'cancel'."
             )
-        held(rules.truth, self.youngest_first, "preemption.youngest_first")
+        checked(rules.truth, self.youngest_first, "preemption.youngest_first")
 
 
 def check_preemption(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.node_ranges import node_ranges
 from batchlab.system import account_rules, rules
-from batchlab.system.checks import different, held, names, names_if_any, set_field
+from batchlab.system.checks import check_unique, checked, names, names_if_any, set_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -68,7 +68,7 @@ class Conditions:
             rule: Callable[[object], float] = rules.seconds if name == "time" else rules.at_least_one
             for key, value in ((f"min_{name}", least), (f"max_{name}", most)):
                 if value is not None:
-                    set_field(self, key, held(rule, value, key))
+                    set_field(self, key, checked(rule, value, key))
             if least is not None and most is not None and least > most:
                 raise SystemDescriptionError(
                     f"min_{name} = {shown(least)}; must be at most max_{name} = {shown(most)}."
@@ -131,17 +131,17 @@ class Partition:
     exclusive: bool = False
 
     def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.group_name, self.name, "Partition: name"))
+        set_field(self, "name", checked(rules.group_name, self.name, "Partition: name"))
         where = f"Partition {self.name!r}"
         set_field(self, "groups", names_if_any(self.groups, f"{where}: groups"))
-        set_field(self, "tier", held(_priority, self.tier, f"{where}: tier"))
-        held(node_ranges, self.nodes, f"{where}: nodes")
-        factor = held(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
+        set_field(self, "tier", checked(_priority, self.tier, f"{where}: tier"))
+        checked(node_ranges, self.nodes, f"{where}: nodes")
+        factor = checked(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
         set_field(self, "priority_factor", factor)
         if self.over_time_limit is not None:
-            over = held(account_rules.not_negative, self.over_time_limit, f"{where}: over_time_limit")
+            over = checked(account_rules.not_negative, self.over_time_limit, f"{where}: over_time_limit")
             set_field(self, "over_time_limit", over)
-        set_field(self, "exclusive", held(rules.truth, self.exclusive, f"{where}: exclusive"))
+        set_field(self, "exclusive", checked(rules.truth, self.exclusive, f"{where}: exclusive"))
         _check_conditions(self.admits, where)
 
     @property
@@ -177,16 +177,16 @@ class JobQueue:
     admits: Conditions = field(default_factory=Conditions)
 
     def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.group_name, self.name, "JobQueue: name"))
+        set_field(self, "name", checked(rules.group_name, self.name, "JobQueue: name"))
         where = f"JobQueue {self.name!r}"
         set_field(self, "partitions", names_if_any(self.partitions, f"{where}: partitions"))
-        set_field(self, "priority", held(_priority, self.priority, f"{where}: priority"))
+        set_field(self, "priority", checked(_priority, self.priority, f"{where}: priority"))
         _check_conditions(self.admits, where)
 
 
 def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tuple[Partition, ...]:
     """Check that partitions have unique names and known nodes and groups."""
-    partitions = different(given, Partition, "partitions")
+    partitions = check_unique(given, Partition, "partitions")
     for at, partition in enumerate(partitions):
         for name in partition.groups:
             if name not in groups:
@@ -203,7 +203,7 @@ def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tupl
 
 def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQueue, ...]:
     """Check that queues have unique names and feed known partitions, at least one if there are partitions."""
-    queues = different(given, JobQueue, "queues")
+    queues = check_unique(given, JobQueue, "queues")
     known = [partition.name for partition in partitions]
     for at, queue in enumerate(queues):
         if known and not queue.partitions:

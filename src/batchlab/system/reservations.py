@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.node_ranges import node_ranges
 from batchlab.system import rules
-from batchlab.system.checks import different, held, names_if_any, set_field
+from batchlab.system.checks import check_unique, checked, names_if_any, set_field
 from batchlab.system.queues import Conditions
 
 if TYPE_CHECKING:
@@ -79,22 +79,22 @@ class Reservation:
     cancels: bool = False
 
     def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.group_name, self.name, "Reservation: name"))
+        set_field(self, "name", checked(rules.group_name, self.name, "Reservation: name"))
         where = f"Reservation {self.name!r}"
-        held(node_ranges, self.nodes, f"{where}: nodes")
+        checked(node_ranges, self.nodes, f"{where}: nodes")
         for key in ("groups", "partitions"):
             set_field(self, key, names_if_any(getattr(self, key), f"{where}: {key}"))
         if self.count is not None:
-            set_field(self, "count", held(rules.at_least_one, self.count, f"{where}: count"))
-        set_field(self, "start", held(rules.seconds, self.start, f"{where}: start"))
-        set_field(self, "duration", held(_duration, self.duration, f"{where}: duration"))
+            set_field(self, "count", checked(rules.at_least_one, self.count, f"{where}: count"))
+        set_field(self, "start", checked(rules.seconds, self.start, f"{where}: start"))
+        set_field(self, "duration", checked(_duration, self.duration, f"{where}: duration"))
         self._check_repetition(where)
         if not isinstance(self.admits, Conditions | None):
             raise SystemDescriptionError(
                 f"{where}: admits = {shown(self.admits)}; must be Conditions, or None for maintenance."
             )
-        held(rules.truth, self.flexible, f"{where}: flexible")
-        held(rules.truth, self.cancels, f"{where}: cancels")
+        checked(rules.truth, self.flexible, f"{where}: flexible")
+        checked(rules.truth, self.cancels, f"{where}: cancels")
         if self.flexible and self.admits is None:
             raise SystemDescriptionError(
                 f"{where}: flexible = True, but no job uses it; give admits, or leave flexible out."
@@ -108,8 +108,8 @@ class Reservation:
             )
         if self.every is None or self.until is None:
             return
-        every = held(rules.seconds, self.every, f"{where}: every")
-        until = held(rules.seconds, self.until, f"{where}: until")
+        every = checked(rules.seconds, self.every, f"{where}: every")
+        until = checked(rules.seconds, self.until, f"{where}: until")
         set_field(self, "every", every)
         set_field(self, "until", until)
         if every < self.duration:
@@ -144,7 +144,7 @@ def check_reservations(
     given: object, nodes: int, groups: Collection[str], partitions: tuple[Partition, ...]
 ) -> tuple[Reservation, ...]:
     """Check that reservations have unique names and refer to known parts of the machine."""
-    reservations = different(given, Reservation, "reservations")
+    reservations = check_unique(given, Reservation, "reservations")
     known = {"groups": [*groups], "partitions": [partition.name for partition in partitions]}
     for at, each in enumerate(reservations):
         for key, there in known.items():

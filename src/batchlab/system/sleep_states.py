@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from batchlab.system import rules
-from batchlab.system.checks import different, held, set_field
+from batchlab.system.checks import check_unique, checked, set_field
 
 __all__ = ["SleepState", "check_sleep_states"]
 
@@ -47,13 +47,13 @@ class SleepState:
     wake_power: float | None = None
 
     def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.sleep_state_name, self.name, "SleepState: name"))
+        set_field(self, "name", checked(rules.sleep_state_name, self.name, "SleepState: name"))
         where = f"SleepState {self.name!r}"
         for name in ("enter_time", "wake_time"):
-            set_field(self, name, held(rules.seconds, getattr(self, name), f"{where}: {name}"))
+            set_field(self, name, checked(rules.seconds, getattr(self, name), f"{where}: {name}"))
         for name in ("power", "enter_power", "wake_power"):
             if name == "power" or getattr(self, name) is not None:
-                set_field(self, name, held(rules.watts, getattr(self, name), f"{where}: {name}"))
+                set_field(self, name, checked(rules.watts, getattr(self, name), f"{where}: {name}"))
 
     @property
     def labels(self) -> tuple[str, str, str]:
@@ -69,6 +69,6 @@ def check_sleep_states(given: object, where: str) -> tuple[SleepState, ...]:
     SystemDescriptionError
         If a value is not a sleep state, a name is duplicate, or there are too many.
     """
-    states = different(given, SleepState, where, noun="state")
-    held(lambda value: rules.at_most(value, _MOST_STATES), len(states), f"{where}: number of states")
+    states = check_unique(given, SleepState, where, noun="state")
+    checked(lambda value: rules.at_most(value, _MOST_STATES), len(states), f"{where}: number of states")
     return states

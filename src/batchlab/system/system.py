@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
-from batchlab.system.checks import amounts, different, held, set_field
+from batchlab.system.checks import amounts, check_unique, checked, set_field
 from batchlab.system.node_group import NodeGroup
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ class System:
     note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        set_field(self, "name", held(rules.title, self.name, "name"))
-        set_field(self, "start_time", held(rules.start_time, self.start_time, "start_time"))
+        set_field(self, "name", checked(rules.title, self.name, "name"))
+        set_field(self, "start_time", checked(rules.start_time, self.start_time, "start_time"))
         set_field(self, "groups", _groups(self.groups))
         set_field(self, "equivalence", MappingProxyType(_equivalence(self.equivalence, self.resources)))
         for resource, total in self.total.items():
@@ -133,10 +133,10 @@ class System:
                 raise SystemDescriptionError(
                     f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
                 )
-        set_field(self, "requeue", held(rules.truth, self.requeue, "requeue"))
-        set_field(self, "core_multiple", held(rules.at_least_one, self.core_multiple, "core_multiple"))
-        set_field(self, "policy", held(rules.line, self.policy, "policy"))
-        set_field(self, "note", held(rules.line, self.note, "note"))
+        set_field(self, "requeue", checked(rules.truth, self.requeue, "requeue"))
+        set_field(self, "core_multiple", checked(rules.at_least_one, self.core_multiple, "core_multiple"))
+        set_field(self, "policy", checked(rules.line, self.policy, "policy"))
+        set_field(self, "note", checked(rules.line, self.note, "note"))
         if self.down != "":
             self._check_down()
         listed = (self.partitions, self.queues, self.accounts, self.qos, self.limits, self.reservations)
@@ -153,7 +153,7 @@ class System:
         """Check the nodes that are out of service."""
         from batchlab.node_ranges import node_beyond  # noqa: PLC0415  # few machines need it
 
-        if held(lambda text: node_beyond(text, self.nodes), self.down, "down") is not None:
+        if checked(lambda text: node_beyond(text, self.nodes), self.down, "down") is not None:
             raise SystemDescriptionError(
                 f"down = {shown(self.down)}; must be nodes from 0 to {self.nodes - 1}."
             )
@@ -451,7 +451,7 @@ def _resources_of(host: Host) -> dict[str, int]:
 
 def _groups(given: object) -> tuple[NodeGroup, ...]:
     """Check that there is at least one group, and that their names are unique."""
-    groups = different(given, NodeGroup, "groups", noun="group")
+    groups = check_unique(given, NodeGroup, "groups", noun="group")
     if not groups:
         raise SystemDescriptionError("groups is empty; must hold at least one group of nodes.")
     nodes = sum(group.count for group in groups)
@@ -465,5 +465,5 @@ def _groups(given: object) -> tuple[NodeGroup, ...]:
 def _equivalence(given: Mapping[str, int], resources: tuple[str, ...]) -> dict[str, int]:
     """Check the resources of one processor."""
     processor = amounts(given, "equivalence", rules.amount)
-    held(lambda value: rules.processor(value, resources), processor, "equivalence")
+    checked(lambda value: rules.processor(value, resources), processor, "equivalence")
     return processor

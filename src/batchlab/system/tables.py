@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from batchlab.system.sleep_states import SleepState
     from batchlab.system.system import System
 
-__all__ = ["more_of", "tables"]
+__all__ = ["group_fields", "tables"]
 
 
 def tables(system: System) -> dict[str, object]:
@@ -53,7 +53,7 @@ def tables(system: System) -> dict[str, object]:
     return given | {name: text for name in ("down", "policy", "note") if (text := getattr(system, name))}
 
 
-def more_of(group: NodeGroup) -> dict[str, object]:
+def group_fields(group: NodeGroup) -> dict[str, object]:
     """Return weight, features and sleep states of a group, without those at their defaults."""
     found: dict[str, object] = {} if group.weight == 1 else {"weight": group.weight}
     if group.features:

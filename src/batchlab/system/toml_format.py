@@ -116,7 +116,7 @@ from batchlab.system.queues import Conditions, JobQueue, Partition
 from batchlab.system.reservations import Reservation
 from batchlab.system.sleep_states import SleepState
 from batchlab.system.system import System
-from batchlab.system.tables import more_of, tables
+from batchlab.system.tables import group_fields, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -341,7 +341,8 @@ def _document(system: System) -> dict[str, object]:
         "start_time": seconds,
         "equivalence": dict(system.equivalence),
         "groups": [
-            {"name": group.name, "count": group.count, "resources": dict(group.resources)} | more_of(group)
+            {"name": group.name, "count": group.count, "resources": dict(group.resources)}
+            | group_fields(group)
             for group in system.groups
         ],
         **tables(system),
