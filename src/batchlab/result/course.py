@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.result.service_intervals import (
-    ServedRun,
+    RunRecord,
     ServiceIntervals,
     capacity_of_controls,
     processors_of,
@@ -100,7 +100,7 @@ class Course:
         return float(np.sum(values * self.duration)) / self.span if self.span > 0 else None
 
 
-def rates_of(run: ServedRun) -> list[Steps]:
+def rates_of(run: RunRecord) -> list[Steps]:
     """Return the rates of each control as step functions; the last is 1, for the nodes without a control."""
     controls, log = run.options.controls, run.outcome.tables.get("rates")
     found = []
@@ -116,7 +116,7 @@ def rates_of(run: ServedRun) -> list[Steps]:
     return [*found, Steps(np.zeros(1), np.ones(1))]
 
 
-def span_of(run: ServedRun) -> tuple[float, float]:
+def span_of(run: RunRecord) -> tuple[float, float]:
     """Return the first submission, and the last departure (now if jobs are left); no time if none arrived."""
     there = _there(run)
     first = run.workload.first_submission
@@ -127,14 +127,14 @@ def span_of(run: ServedRun) -> tuple[float, float]:
     return first, float(last)
 
 
-def _there(run: ServedRun) -> Numbers:
+def _there(run: RunRecord) -> Numbers:
     """Return the rows of the jobs that arrived."""
     outcome = run.outcome
     submit = run.workload.jobs["submit_time"].to_numpy()
     return np.flatnonzero(~np.isin(outcome.state, _NEVER_THERE) & (submit <= outcome.now))
 
 
-def course_of(run: ServedRun, runs: ServiceIntervals) -> Course:
+def course_of(run: RunRecord, runs: ServiceIntervals) -> Course:
     """Compute the course of a run. O(n log n), n jobs, runs and changes of rates."""
     outcome = run.outcome
     there = _there(run)
@@ -167,7 +167,7 @@ def course_of(run: ServedRun, runs: ServiceIntervals) -> Course:
     )
 
 
-def saved_time(run: ServedRun, runs: ServiceIntervals) -> Floats:
+def saved_time(run: RunRecord, runs: ServiceIntervals) -> Floats:
     """Compute for each run that was cut short how many of its seconds of service are saved.
 
     If the work is saved in part, the same share of the time counts as saved.
@@ -225,7 +225,7 @@ def _service(times: Floats, rates: Floats, runs: ServiceIntervals) -> tuple[Numb
 
 
 def _work(
-    run: ServedRun, runs: ServiceIntervals, done: Floats
+    run: RunRecord, runs: ServiceIntervals, done: Floats
 ) -> tuple[Floats, list[tuple[Floats, Floats, Numbers]]]:
     """Compute the work of each job, and the work that was lost or given up: times, amounts and jobs."""
     outcome = run.outcome

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab.platform import Platform
-    from batchlab.result.service_intervals import ServedRun
+    from batchlab.result.service_intervals import RunRecord
 
     Numbers = npt.NDArray[np.uint32]
 
@@ -31,7 +31,7 @@ UNDEFINED = ("resized", "interrupted")
 _COMPLETED = JOB_STATES.index("completed")
 
 
-def interference_table(run: ServedRun, threads: int | None) -> pl.DataFrame:
+def interference_table(run: RunRecord, threads: int | None) -> pl.DataFrame:
     """Compare the run of each completed job with one alone on its nodes; see `Result.interference`.
 
     Parameters
@@ -79,7 +79,7 @@ def interference_table(run: ServedRun, threads: int | None) -> pl.DataFrame:
     )
 
 
-def _undefined(run: ServedRun, rows: npt.NDArray[np.int64]) -> list[str | None]:
+def _undefined(run: RunRecord, rows: npt.NDArray[np.int64]) -> list[str | None]:
     """Return why jobs have no run alone: their course depended on other jobs; None for jobs that have one."""
     outcome = run.outcome
     groups = {"resized": outcome.tables.get("resizes"), "interrupted": outcome.tables.get("interruptions")}
@@ -89,7 +89,7 @@ def _undefined(run: ServedRun, rows: npt.NDArray[np.int64]) -> list[str | None]:
     return [next((name for name in UNDEFINED if row in found[name]), None) for row in rows.tolist()]
 
 
-def _begins(run: ServedRun) -> npt.NDArray[np.float64]:
+def _begins(run: RunRecord) -> npt.NDArray[np.float64]:
     """Return when applications began: after the launch of each job."""
     begin = run.outcome.start_time
     return begin if run.outcome.launch_time is None else begin + run.outcome.launch_time
@@ -98,7 +98,7 @@ def _begins(run: ServedRun) -> npt.NDArray[np.float64]:
 class _Alone:
     """Runs jobs alone on the nodes that they had, rank by rank."""
 
-    def __init__(self, run: ServedRun, platform: Platform, jobs: ApplicationJobs) -> None:
+    def __init__(self, run: RunRecord, platform: Platform, jobs: ApplicationJobs) -> None:
         # Most results have no platform, and start without its rooms.
         from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
 
@@ -125,13 +125,13 @@ class _Alone:
             raise ResultError(f"job {job} cannot run alone: {error}") from None
 
 
-def _packed(run: ServedRun, row: int) -> Numbers:
+def _packed(run: RunRecord, row: int) -> Numbers:
     outcome = run.outcome
     here = slice(outcome.placement_offsets[row], outcome.placement_offsets[row + 1])
     return np.repeat(outcome.placement_nodes[here], outcome.placement_tasks[here])
 
 
-def _unpacked(run: ServedRun) -> dict[int, Numbers]:
+def _unpacked(run: RunRecord) -> dict[int, Numbers]:
     """Return the nodes by rank of jobs whose ranks are not in the order of their nodes."""
     kept = run.outcome.tables.get("ranks")
     if kept is None:

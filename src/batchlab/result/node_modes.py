@@ -13,7 +13,7 @@ from batchlab.workload.requests import amounts
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab.result.service_intervals import ServedRun
+    from batchlab.result.service_intervals import RunRecord
 
     Floats = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.int64]
@@ -67,7 +67,7 @@ class NodeModes:
     units: Floats
 
 
-def holdings_of(run: ServedRun) -> Holdings:
+def holdings_of(run: RunRecord) -> Holdings:
     """Return what jobs held on nodes, for each interval in which they kept the same nodes."""
     outcome = run.outcome
     rows = np.arange(len(outcome.state))
@@ -87,7 +87,7 @@ def holdings_of(run: ServedRun) -> Holdings:
 
 
 def _spread(
-    run: ServedRun,
+    run: RunRecord,
     row: npt.NDArray[np.integer],
     times: tuple[Floats, Floats],
     placed: tuple[Numbers, npt.NDArray[np.uint32], npt.NDArray[np.uint32]],
@@ -110,7 +110,7 @@ def _spread(
     return of_job, node, times[0][owner], times[1][owner], units
 
 
-def on_since(run: ServedRun, held: Holdings) -> Floats:
+def on_since(run: RunRecord, held: Holdings) -> Floats:
     """Return when the node of each holding was on: from the start, or from when it had woken; seconds."""
     log = run.outcome.tables.get("power_states")
     if log is None:
@@ -131,7 +131,7 @@ def on_since(run: ServedRun, held: Holdings) -> Floats:
     return np.minimum(np.maximum(began, held.start), held.end)
 
 
-def modes_of(run: ServedRun, begin: float, end: float) -> NodeModes:
+def modes_of(run: RunRecord, begin: float, end: float) -> NodeModes:
     """Return the modes of all nodes from one time to another. O(n log n), n holdings and changes of nodes."""
     holdings, nodes = holdings_of(run), run.system.nodes
     times, places = [np.full(nodes, begin)], [np.arange(nodes)]
@@ -167,7 +167,7 @@ def modes_of(run: ServedRun, begin: float, end: float) -> NodeModes:
     return NodeModes(where[lasts], mode[lasts], when[lasts], until[lasts], held[lasts])
 
 
-def _changes(run: ServedRun) -> list[tuple[Floats, npt.NDArray[np.integer], npt.NDArray[np.generic]]]:
+def _changes(run: RunRecord) -> list[tuple[Floats, npt.NDArray[np.integer], npt.NDArray[np.generic]]]:
     """List when nodes closed and opened, and when their power states changed."""
     closures, states = run.outcome.tables.get("closures"), run.outcome.tables.get("power_states")
     nothing = np.empty(0), np.empty(0, np.uint32), np.empty(0)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from batchlab._kernel import Draw
     from batchlab.observer.power import NodeDraws
     from batchlab.result.node_modes import NodeModes
-    from batchlab.result.service_intervals import ServedRun
+    from batchlab.result.service_intervals import RunRecord
     from batchlab.system import NodeGroup, System
 
     Floats = npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["energy_of_nodes", "power_of_nodes"]
 
 
-def energy_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | None = None) -> Floats:
+def energy_of_nodes(run: RunRecord, prices: Prices, span: tuple[float, float] | None = None) -> Floats:
     """Return the energy of each node.
 
     Parameters
@@ -74,7 +74,7 @@ def energy_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | 
     return energy
 
 
-def power_of_nodes(run: ServedRun, prices: Prices, span: tuple[float, float] | None = None) -> Steps:
+def power_of_nodes(run: RunRecord, prices: Prices, span: tuple[float, float] | None = None) -> Steps:
     """Return the power of all nodes together over time, of which `energy_of_nodes` is the integral.
 
     Parameters
@@ -124,7 +124,7 @@ class _Part:
     shares: list[tuple[Floats, Floats]]
 
 
-def _parts(run: ServedRun, prices: Prices, modes: NodeModes) -> Iterator[_Part]:
+def _parts(run: RunRecord, prices: Prices, modes: NodeModes) -> Iterator[_Part]:
     controls = control_of_node(run.system, run.options.controls)
     steps = rates_of(run)
     if isinstance(prices, RatePrices):

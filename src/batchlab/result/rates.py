@@ -12,12 +12,12 @@ from batchlab.result.course import rates_of, span_of
 if TYPE_CHECKING:
     from batchlab.control import RateControl
     from batchlab.result.course import Steps
-    from batchlab.result.service_intervals import ServedRun
+    from batchlab.result.service_intervals import RunRecord
 
 __all__ = ["overview"]
 
 
-def overview(run: ServedRun) -> dict[str, object]:
+def overview(run: RunRecord) -> dict[str, object]:
     """Summarise the rates of each control, from the first arrival to the last departure.
 
     Parameters

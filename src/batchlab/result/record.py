@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.policy.policy import Policy
-    from batchlab.result.service_intervals import ServedRun
+    from batchlab.result.service_intervals import RunRecord
     from batchlab.workload.event_stream import EventStream
 
 __all__ = ["FORMAT", "NAME", "record_members"]
@@ -26,7 +26,7 @@ FORMAT = 1
 
 
 def record_members(
-    served: ServedRun,
+    served: RunRecord,
     policy: Policy,
     external_events: EventStream | None,
     observations: Mapping[str, pl.DataFrame],

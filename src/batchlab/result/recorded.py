@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from batchlab.options import RunOptions
     from batchlab.result.outcome import Outcome
-    from batchlab.result.service_intervals import ServedRun, ServiceIntervals
+    from batchlab.result.service_intervals import RunRecord, ServiceIntervals
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -55,7 +55,7 @@ class Recording(Protocol):
         """What the kernel recorded."""
 
     @property
-    def as_served(self) -> ServedRun:
+    def as_served(self) -> RunRecord:
         """What describes how jobs were served."""
 
     @property

@@ -18,7 +18,7 @@ from batchlab.result.events import events_of
 from batchlab.result.interference import interference_table
 from batchlab.result.plots import ResultPlots
 from batchlab.result.recorded import TABLES, RecordedTables
-from batchlab.result.service_intervals import ServedRun, intervals_of
+from batchlab.result.service_intervals import RunRecord, intervals_of
 from batchlab.result.service_table import service_intervals_table
 from batchlab.result.summary import from_outside, page, result_card, what_was_run
 from batchlab.result.table import JOBS, jobs_table, node_lists, node_texts, placements_table, with_nodes
@@ -114,9 +114,9 @@ class Result(RecordedTables):
         return placements_table(self.workload, self.outcome)
 
     @property
-    def as_served(self) -> ServedRun:
+    def as_served(self) -> RunRecord:
         """The parts that say how the jobs were served."""
-        return ServedRun(self.workload, self.system, self.options, self.outcome)
+        return RunRecord(self.workload, self.system, self.options, self.outcome)
 
     @cached_property
     def service_runs(self) -> ServiceIntervals:

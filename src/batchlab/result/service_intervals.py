@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 __all__ = [
-    "ServedRun",
+    "RunRecord",
     "ServiceIntervals",
     "capacity_of_controls",
     "intervals_of",
@@ -33,7 +33,7 @@ _RAN = tuple(JOB_STATES.index(state) for state in ("running", "completed", "kill
 
 
 @dataclass(frozen=True, eq=False)
-class ServedRun:
+class RunRecord:
     """The parts of a result that say how its jobs were served."""
 
     workload: Workload
@@ -78,7 +78,7 @@ class ServiceIntervals:
         return np.asarray(self.processors.sum(axis=1))
 
 
-def processors_of(run: ServedRun) -> Floats:
+def processors_of(run: RunRecord) -> Floats:
     """Compute the processors that each job asks for, shape (jobs,)."""
     jobs, system = run.workload.jobs, run.system
     tasks = jobs["tasks"].to_numpy().astype(np.float64)
@@ -89,7 +89,7 @@ def processors_of(run: ServedRun) -> Floats:
     return np.asarray(tasks * dict(system.equivalence).get("core", 0))
 
 
-def capacity_of_controls(run: ServedRun) -> Floats:
+def capacity_of_controls(run: RunRecord) -> Floats:
     """Count the processors of the nodes of each control; last those of the nodes without one."""
     system = run.system
     resource = system.resources.index("core") if "core" in system.resources else None
@@ -98,7 +98,7 @@ def capacity_of_controls(run: ServedRun) -> Floats:
     return np.asarray(counted, np.float64)
 
 
-def intervals_of(run: ServedRun) -> ServiceIntervals:
+def intervals_of(run: RunRecord) -> ServiceIntervals:
     """List the runs of all jobs; O(runs + nodes that they held)."""
     outcome, cut = run.outcome, run.outcome.tables.get("interruptions")
     rows = np.flatnonzero(np.isin(outcome.state, _RAN) & ~np.isnan(outcome.start_time))
@@ -132,7 +132,7 @@ def _served(outcome: Outcome, rows: Numbers, end: Floats) -> tuple[Floats, Float
     return begin, over
 
 
-def _control_of_node(run: ServedRun) -> Numbers:
+def _control_of_node(run: RunRecord) -> Numbers:
     """Return the number of each node's control; the number of controls if it has none."""
     controls = run.options.controls
     if len(controls) == 1 and not controls[0].groups:
@@ -142,7 +142,7 @@ def _control_of_node(run: ServedRun) -> Numbers:
 
 
 def _held(
-    run: ServedRun, offsets: Numbers, nodes: npt.NDArray[np.uint32], tasks: npt.NDArray[np.uint32]
+    run: RunRecord, offsets: Numbers, nodes: npt.NDArray[np.uint32], tasks: npt.NDArray[np.uint32]
 ) -> Floats:
     """Count the tasks of each placement on the nodes of each control."""
     places, controls = len(offsets) - 1, len(run.options.controls) + 1

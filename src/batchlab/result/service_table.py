@@ -14,7 +14,7 @@ from batchlab.workload.work import work_of_jobs
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab.result.service_intervals import ServedRun, ServiceIntervals
+    from batchlab.result.service_intervals import RunRecord, ServiceIntervals
 
     Floats = npt.NDArray[np.float64]
 
@@ -23,7 +23,7 @@ __all__ = ["service_intervals_table", "work_required"]
 _COMPLETED = JOB_STATES.index("completed")
 
 
-def work_required(run: ServedRun, runs: ServiceIntervals, done: Floats) -> Floats:
+def work_required(run: RunRecord, runs: ServiceIntervals, done: Floats) -> Floats:
     """Compute the work of each job; if an event ended its run, the work that it had done by then.
 
     Parameters
@@ -44,7 +44,7 @@ def work_required(run: ServedRun, runs: ServiceIntervals, done: Floats) -> Float
     return required
 
 
-def service_intervals_table(run: ServedRun, runs: ServiceIntervals) -> pl.DataFrame:
+def service_intervals_table(run: RunRecord, runs: ServiceIntervals) -> pl.DataFrame:
     """List when jobs held their nodes, when they were served, and the work that they did and kept.
 
     Parameters
