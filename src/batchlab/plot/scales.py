@@ -287,5 +287,5 @@ def _whole(value: float) -> str:
 
 
 def _log1p(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    # Margins extend below 0, where there are no values.
+    # Margins extend below 0, although there are no values.
     return np.log1p(np.maximum(values, -0.9))

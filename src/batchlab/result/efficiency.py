@@ -55,7 +55,7 @@ def allocation_efficiency(result: PlacedRun, resource: str | None = None) -> pl.
     result
         The result of a run.
     resource
-        The only resource that counts; all unless given.
+        The only resource that counts [default: all].
 
     Returns
     -------

@@ -18,9 +18,9 @@ __all__ = ["group", "members_of", "outcome_of"]
 
 # The table `dispatch` in archives.
 _PASSES = "passes"
-# The member that says which kinds the columns had: in archives integers are as small as their values allow.
+# The member with the types of the columns: in archives integers are as small as their values allow.
 _KINDS = "kinds"
-# What archives of earlier builds have, which do not say it: their tables, and the kinds of their columns.
+# The tables and the types of columns in archives of earlier builds, which lack this member.
 _EARLIER_TABLES = (
     *("waiting", "reasons", "interruptions", "short_runs", "resizes", "task_times", "sensed", "usage"),
     *("power_states", "closures", "rates", "key_events", "ranks", "messages", "links"),

@@ -1,8 +1,8 @@
 """The recorded tables of a result: one row of `RecordedTables` each.
 
-A row says what a table is called, which option asks for it, which columns it has, and which file it gets.
-Attributes of `Result`, files, archives, the documentation and plots are made from it. A table whose columns
-leave the kernel under the names that they have here needs no function of its own.
+A row defines the name of a table, the option that requests it, its columns, and its file. Attributes of
+`Result`, files, archives, the documentation and plots are made from it. A table whose columns leave the
+kernel under the same names needs no function of its own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["TABLES", "Column", "RecordedTable", "RecordedTables", "Recording"]
 
 
 class Recording(Protocol):
-    """A result, as far as its recorded tables need it."""
+    """The parts of a result that its recorded tables need."""
 
     @property
     def workload(self) -> Workload:
@@ -52,11 +52,11 @@ class Recording(Protocol):
 
     @property
     def outcome(self) -> Outcome:
-        """What the kernel recorded."""
+        """The record of the kernel."""
 
     @property
     def as_served(self) -> RunRecord:
-        """What describes how jobs were served."""
+        """The record of how jobs were served."""
 
     @property
     def service_runs(self) -> ServiceIntervals:
@@ -74,11 +74,11 @@ class Column:
     Parameters
     ----------
     name
-        As in the table; ``<resource>`` in it stands for each of the system's resources.
+        The name in the table; ``<resource>`` in it stands for each of the system's resources.
     kind
         Its polars type.
     meaning
-        What the values are, with their unit; empty if the name says it.
+        The meaning of the values, with their unit; empty if the name is clear.
     """
 
     name: str
@@ -93,19 +93,19 @@ class RecordedTable:
     Parameters
     ----------
     about
-        What has a row, and in which order the rows are.
+        The meaning of a row, and the order of the rows.
     columns
         The columns, in their order.
     option
-        The option of `RunOptions` that asks for the table; None if every run records it to which it applies.
+        The option of `RunOptions` that requests the table; None if every run to which it applies records it.
     missing
-        What to tell users who ask a result that has not recorded it.
+        Advice for users if the result has not recorded it.
     make
-        Makes the table of a result. Without it, each column is the recorded one of its name.
+        Makes the table of a result [default: each column is the recorded one of its name].
     is_recorded
-        Whether a result has the table; without it, whether the kernel recorded one of its name.
+        Returns whether a result has the table [default: whether the kernel recorded one of its name].
     is_written
-        Whether a result writes the table into a file, if it has it.
+        Returns whether a result writes the table, which it has, into a file.
     """
 
     about: str
@@ -172,7 +172,7 @@ class RecordedTable:
     @overload
     def __get__(self, run: Recording, owner: type) -> pl.DataFrame: ...
     def __get__(self, run: Recording | None, owner: type) -> Self | pl.DataFrame:
-        """Return the table of a result, which is made when it is first asked for."""
+        """Return the table of a result, which is made at the first access."""
         if run is None:
             return self
         made: dict[str, pl.DataFrame] = vars(run)
@@ -181,7 +181,7 @@ class RecordedTable:
         return made[self.name]
 
     def __set__(self, run: object, value: object) -> None:
-        """Refuse: results do not change."""
+        """Raise an error: results do not change."""
         raise AttributeError(f"{self.name} of a result cannot be set.")
 
 
@@ -207,7 +207,7 @@ def _interruptions(run: Recording) -> pl.DataFrame:
     table = interruptions_table(run.workload, run.system, run.outcome)
     if table.is_empty() or not run.options.controls:
         return table
-    # The kernel keeps what is saved as work.
+    # The kernel records what is saved as work.
     return table.with_columns(saved=saved_time(run.as_served, run.service_runs))
 
 
@@ -246,7 +246,7 @@ def _task_times(run: Recording) -> pl.DataFrame:
 def _usage(run: Recording) -> pl.DataFrame:
     log, nodes = run.outcome.tables["usage"], AccountTree(run.system.accounts).nodes
     time = log["time"]
-    # Of several calculations at one instant, one for each pass, the last one holds.
+    # Of several calculations at one instant, one for each pass, only the last is kept.
     last = np.append(time[1:] != time[:-1], True)[: len(time)]
     count = int(last.sum())
     return pl.DataFrame(
@@ -269,7 +269,7 @@ def _power_states(run: Recording) -> pl.DataFrame:
         .with_columns(end_time=pl.col("start_time").shift(-1).over("node").fill_null(end))
         .filter(pl.col("end_time") > pl.col("start_time"))
     )
-    # A node that left a state and came back at one instant was there all the time.
+    # If a node left a state and returned to it at one instant, the intervals are joined.
     goes_on = (pl.col("node") == pl.col("node").shift()) & (pl.col("state") == pl.col("state").shift())
     table = (
         table.with_columns(stretch=(~goes_on.fill_null(value=False)).cum_sum())
@@ -332,19 +332,19 @@ def _key_events(run: Recording) -> pl.DataFrame:
 def _dispatch(run: Recording) -> pl.DataFrame:
     log: Mapping[str, Any] = run.outcome.tables["dispatch"]
     table = pl.DataFrame({each.name: log[each.name] for each in RecordedTables.dispatch.columns})
-    # Zero bytes are none: the system does not tell.
+    # Zero bytes mean that the operating system does not report the memory.
     return table.with_columns(pl.col("memory").replace(0, None))
 
 
 class RecordedTables:
-    """The tables that runs record besides `Result.jobs`: a row here, and a recorder in the kernel."""
+    """The tables that runs record besides `Result.jobs`: each has a row here and a recorder in the kernel."""
 
     interruptions = RecordedTable(
         "One row per run that was cut short and whose job went back to the queue, in their order.",
         (*_JOB, _FROM, _TO, Column("saved", pl.Float64, "s of the run that need not be run again"), *_HELD),
         make=_interruptions,
         is_recorded=_always,
-        # They are rows of allocations.csv where jobs were resized; jobs.csv has the last run of each job.
+        # They are rows of allocations.csv if jobs were resized; jobs.csv has the last run of each job.
         is_written=_never,
     )
     resizes = RecordedTable(
@@ -381,7 +381,7 @@ class RecordedTables:
         option="dispatch",
         missing="pass dispatch=True to simulate().",
         make=_dispatch,
-        # Its costs differ from run to run, and the files of a run do not.
+        # Its costs differ from run to run, but the files of a run must not.
         is_written=_never,
     )
     reasons = RecordedTable(
