@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-__all__ = ["attach", "import_late", "make_dir"]
+__all__ = ["attach", "gather", "import_late", "make_dir"]
 
 
 def attach(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
@@ -61,6 +61,24 @@ def make_dir(module: str) -> Callable[[], list[str]]:
     return names
 
 
+def gather(package: str) -> tuple[list[str], dict[str, object], Callable[[], list[str]]]:
+    """Import the modules that the stub of a package lists as ``from HOME import *``.
+
+    Parameters
+    ----------
+    package
+        Its full name.
+
+    Returns
+    -------
+    tuple
+        ``__all__`` of the package, what it names, and ``__dir__``: the public names of all these modules.
+    """
+    modules = [import_module(line.split()[1]) for line in _stub(package) if line.endswith(" import *")]
+    found = {name: getattr(module, name) for module in modules for name in module.__all__}
+    return sorted(found), found, make_dir(package)
+
+
 def import_late(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the module has
     """Import a name of a module at the time of the call.
 
@@ -71,15 +89,20 @@ def import_late(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the 
 
 def _homes(package: str) -> dict[str, str]:
     """Read the stub, and return for each name the module that defines it, or the package of a module."""
-    module = sys.modules[package]
-    # The loader also finds stubs in archives.
-    stub: bytes = module.__loader__.get_data(f"{module.__file__}i")  # type: ignore[union-attr]  # of files
     homes = {}
-    for line in stub.decode().splitlines():
+    for line in _stub(package):
         if line.startswith("from "):
             _from, home, _import, name, *_as = line.split()
             homes[name] = home
     return homes
+
+
+def _stub(package: str) -> list[str]:
+    """Read the lines of a package's stub."""
+    module = sys.modules[package]
+    # The loader also finds stubs in archives.
+    stub: bytes = module.__loader__.get_data(f"{module.__file__}i")  # type: ignore[union-attr]  # of files
+    return stub.decode().splitlines()
 
 
 @contextmanager

@@ -1,14 +1,11 @@
 """``batchlab report`` and ``batchlab plot``: what was written is drawn and told without being run again."""
 
-from inspect import signature
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 import batchlab as bl
 from batchlab.cli import main
-from batchlab.cli.plot import PlotKind
 from batchlab.generate import demo_system, demo_workload
 
 # The words are right, but what they ask for cannot be drawn.
@@ -22,11 +19,13 @@ def folders(tmp_path: Path) -> list[str]:
     return [str(bl.simulate(jobs, system, policy).write(tmp_path / policy)) for policy in ("fcfs", "easy")]
 
 
-def test_every_plot_of_results_is_a_kind() -> None:
-    """All that the package has, but for those of comparisons, which take something else."""
-    taken = {name: next(iter(signature(getattr(bl.plot, name)).parameters)) for name in bl.plot.__all__}
-    kinds = [name for name, parameter in taken.items() if parameter in {"result", "results", "workloads"}]
-    assert list(get_args(PlotKind)) == kinds
+def test_a_plot_that_is_not_there(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The nearest name is suggested; plots of comparisons are none of results."""
+    assert main(["plot", "gant", *folders, "-o", "gantt.png"]) == 2
+    assert "no plot of results has this name. Did you mean 'gantt'?" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    assert main(["plot", "adequacy_starts", *folders, "-o", "starts.png"]) == 2
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])

@@ -1,10 +1,13 @@
 """What holds for all plots: axes in and out, nothing global, a plain answer where nothing is to be shown."""
 
+import inspect
 import io
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
@@ -32,6 +35,7 @@ from support.plotted_results import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+PAGE = Path(__file__).parents[2] / "docs/plots.md"
 STRANGE = {
     "no jobs": no_jobs,
     "none ran": none_ran,
@@ -47,6 +51,20 @@ def drawn(ax: Axes) -> str:
     assert figure is not None
     FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
     return " ".join(text.get_text() for text in ax.texts)
+
+
+@pytest.mark.parametrize("name", bl.plot.__all__)
+def test_plots_are_documented(name: str) -> None:
+    """The docstring describes each argument and the axes; the page of plots names the plot."""
+    draw = getattr(bl.plot, name)
+    text = inspect.getdoc(draw) or ""
+    parameters = text.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    described = re.findall(r"^(\w+(?:, \w+)*)$", parameters, re.MULTILINE)
+    arguments = sorted(each for names in described for each in names.split(", "))
+    assert arguments == sorted(inspect.signature(draw).parameters)
+    assert "    None\n" not in parameters
+    assert "Returns\n-------\nmatplotlib.axes.Axes\n    " in text
+    assert re.search(rf"\b{name}\b", PAGE.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("name", PLOTS)

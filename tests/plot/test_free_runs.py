@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.plot import free_runs as module
-from batchlab.plot.free_nodes import _free
-from batchlab.plot.free_runs import free_runs
+from batchlab.plot import free as module
+from batchlab.plot.free import _free, free_runs
 from support.kth_sample import kth_results
 from support.results import Job, make_result
 

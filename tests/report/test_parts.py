@@ -15,7 +15,7 @@ import batchlab as bl
 from batchlab.cli import main
 from batchlab.markup import Html, element, table
 from batchlab.plot.over_time import Line
-from batchlab.plot.queue_size import queue_course
+from batchlab.plot.queue import queue_course
 from batchlab.plot.results import groups
 from batchlab.plot.values import Values
 from batchlab.report.breakdown import breakdowns

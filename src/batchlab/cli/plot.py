@@ -3,60 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from batchlab.cli.failure import is_in_directory, wrong_usage
 from batchlab.cli.written import Folders, SystemOfRuns, written_results
-from batchlab.errors import ResultError
+from batchlab.errors import ResultError, suggest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PlotKind", "plot"]
-
-PlotKind: TypeAlias = Literal[
-    "allocation_efficiency",
-    "allocation_map",
-    "allocations",
-    "arrivals",
-    "cpu_time",
-    "cpu_time_by_queue_size",
-    "fair_share",
-    "fragmentation",
-    "free_nodes",
-    "free_slots",
-    "gantt",
-    "gflops",
-    "hop_bytes",
-    "hops",
-    "interference",
-    "job_nodes",
-    "job_sizes",
-    "job_times",
-    "link_loads",
-    "load",
-    "memory",
-    "platform_activity",
-    "power",
-    "power_states",
-    "queue_size",
-    "rates",
-    "run_times",
-    "scalability",
-    "slowdown",
-    "turnaround",
-    "utilisation",
-    "wait",
-    "waiting_reasons",
-]
-"""Plots of results in `batchlab.plot`."""
+__all__ = ["plot"]
 
 _SUFFIXES = (".png", ".pdf", ".svg")
 
+
+def _kinds() -> list[str]:
+    """Return the names of the plots of results."""
+    from batchlab.result.plots import plots_of_results  # noqa: PLC0415  # --help does without
+
+    return sorted(plots_of_results())
+
+
 _Kind = Annotated[
-    PlotKind, typer.Argument(metavar="KIND", help="Which plot: a name in batchlab.plot, as gantt.")
+    str,
+    typer.Argument(
+        metavar="KIND", help="The plot: a name in batchlab.plot, such as gantt.", autocompletion=_kinds
+    ),
 ]
 _Picture = Annotated[
     Path,
@@ -78,6 +52,8 @@ def plot(
     """Draw runs that were written: distributions, courses over time, schedules."""
     if out.suffix.lower() not in _SUFFIXES:
         raise wrong_usage(f"{out}; must end in {', '.join(_SUFFIXES)}.", "--out")
+    if kind not in _kinds():
+        raise wrong_usage(f"{kind}; no plot of results has this name.{suggest(kind, _kinds())}", "KIND")
     results = written_results(folders, system)
     from batchlab import plot as plots  # noqa: PLC0415  # --help does without
     from batchlab.plot.picture import save_picture  # noqa: PLC0415  # as above

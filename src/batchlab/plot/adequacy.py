@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from batchlab.adequacy import Comparison, Reference
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import INK, begin, choice, colour, dress, legend, line_style, tint
+from batchlab.plot.canvas import INK, begin, choice, colour, dress, legend, line_style, plot, tint
 from batchlab.plot.scales import duration_axis, log_axis, short_duration
 from batchlab.units import is_finite
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Comparisons", "adequacy_by_jobs", "adequacy_differences", "adequacy_starts"]
+__all__ = ["adequacy_by_jobs", "adequacy_differences", "adequacy_starts"]
 
 Comparisons: TypeAlias = Comparison | Iterable[Comparison] | Mapping[str, Comparison]
 """One comparison; several, which are numbered; or a mapping of labels to comparisons."""
@@ -39,6 +39,7 @@ _TIMES: dict[Times, str] = {
 }
 
 
+@plot
 def adequacy_by_jobs(
     comparisons: Comparisons,
     *,
@@ -56,17 +57,8 @@ def adequacy_by_jobs(
     reference
         The reference value: a `Reference`, whose band (from the least to the greatest P of its pairs), median
         and value over as many jobs are drawn; or seconds [default: that of the comparison].
-    ax
-        The axes [default: new axes].
     log
         True for logarithmic scales, on which the line has gaps where P = 0.
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------
@@ -95,6 +87,7 @@ def adequacy_by_jobs(
     return dress(ax, grid="both")
 
 
+@plot
 def adequacy_differences(
     comparison: Comparison, *, ax: Axes | None = None, log: bool = False, title: str | None = None
 ) -> Axes:
@@ -104,12 +97,8 @@ def adequacy_differences(
     ----------
     comparison
         The comparison.
-    ax
-        The axes [default: new axes].
     log
         True for a scale of differences that is logarithmic beyond 1 s, in both directions.
-    title
-        The title [default: none].
 
     Returns
     -------
@@ -147,6 +136,7 @@ def adequacy_differences(
     return dress(ax, grid="y")
 
 
+@plot
 def adequacy_starts(
     comparison: Comparison, *, ax: Axes | None = None, of: Times = "start", title: str | None = None
 ) -> Axes:
@@ -156,17 +146,8 @@ def adequacy_starts(
     ----------
     comparison
         The comparison.
-    ax
-        The axes [default: new axes].
     of
         ``"start"``, ``"wait"``, or ``"residence"``, the time from submission to end.
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

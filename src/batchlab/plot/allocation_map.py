@@ -11,7 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import GRID, INK, begin, choice, dress, say, tint
+from batchlab.plot.canvas import GRID, INK, begin, choice, dress, plot, say, tint
 from batchlab.plot.clock import clock_of, instant
 from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.placement import Placements, placements
@@ -36,6 +36,7 @@ _MOST_VECTORS = 2000
 _MOST_OUTLINED = 300
 
 
+@plot
 def allocation_map(
     results: Results,
     *,
@@ -54,19 +55,10 @@ def allocation_map(
     ----------
     results
         One result; of replications only the first is drawn.
-    ax
-        The axes [default: new axes].
     time
         The instant, in seconds [default: the first at which most of the resource is in use].
     resource
         The resource [default: the system's first].
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from batchlab.plot.canvas import INK, begin, choice, dress, say
+from batchlab.plot.canvas import INK, begin, choice, dress, plot, say
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.job_classes import BY, JobClasses, class_legend, job_classes
@@ -33,6 +33,7 @@ _MOST_INSTANTS = 1200
 _MOST_VECTORS = 1500
 
 
+@plot
 def allocations(
     results: Results,
     *,
@@ -51,20 +52,11 @@ def allocations(
     ----------
     results
         One result; of replications only the first is drawn.
-    ax
-        The axes [default: new axes].
     resource
         The resource [default: the system's first].
     by
         ``"job"``, or ``"size"``, ``"user"``, ``"queue"`` or ``"state"`` of jobs [default: ``"job"`` up to 300
         allocations, otherwise ``"size"``].
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

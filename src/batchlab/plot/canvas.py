@@ -7,7 +7,9 @@ relative to those of the user.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+import inspect
+import re
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,7 +21,7 @@ from matplotlib.patches import StepPatch
 from batchlab.errors import ResultError, shown, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     import numpy.typing as npt
 
@@ -36,6 +38,7 @@ __all__ = [
     "legend",
     "line_style",
     "pale",
+    "plot",
     "rows_size",
     "say",
     "tint",
@@ -55,9 +58,37 @@ PALETTE = (
 (2008), without yellow, which is hard to see on white, and with grey for black. The others are darker: indigo,
 wine and olive of P. Tol, "Colour schemes" (2021), brown, and dark green."""
 
+P = ParamSpec("P")
+
+# What all plots say of their common arguments.
+_COMMON = {
+    "ax": "The axes [default: new axes].",
+    "title": "The title [default: none].",
+    "window": "Seconds over which means are taken; 0 for none [default: chosen by the number of steps].",
+}
 _WIDER, _WIDEST = 2.0, 8.0  # points
 _HIDES, _MOST = 0.01, 0.9  # at most so far apart, of the axes, along so much of the curve
 _LINES = ("-", "--", ":", "-.")
+
+
+def plot(draw: Callable[P, Axes]) -> Callable[P, Axes]:
+    """Document what a plot has in common with the others: `ax`, `title`, `window`, and its return value.
+
+    An argument that the docstring describes stays as it is.
+    """
+    sections = re.split(r"\n\n(?=[A-Z][a-z]+\n-+\n)", inspect.cleandoc(draw.__doc__ or ""))
+    arguments = next(each for each in sections if each.startswith("Parameters\n"))
+    blocks = re.findall(r"^\S.*\n(?:    .*\n?|\n)+", arguments.partition("-\n")[2] + "\n", re.MULTILINE)
+    given = {name.strip(): block for block in blocks for name in block.partition("\n")[0].split(",")}
+    names = inspect.signature(draw).parameters
+    texts = [given.get(name, f"{name}\n    {_COMMON.get(name)}\n") for name in names]
+    parameters = "".join(text.rstrip("\n") + "\n" for text in dict.fromkeys(texts))
+    sections[sections.index(arguments)] = f"Parameters\n----------\n{parameters}".rstrip()
+    if not any(each.startswith("Returns\n") for each in sections):
+        place = next(number for number, each in enumerate(sections) if each.startswith("Parameters\n"))
+        sections.insert(place + 1, "Returns\n-------\nmatplotlib.axes.Axes\n    The axes.")
+    draw.__doc__ = "\n\n".join(sections) + "\n"
+    return draw
 
 
 def begin(ax: Axes | None, *, title: str | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:

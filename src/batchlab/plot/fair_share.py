@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import polars as pl
 
 from batchlab.errors import ResultError
-from batchlab.plot.canvas import begin, choice
+from batchlab.plot.canvas import begin, choice, plot
 from batchlab.plot.clock import clock_of
 from batchlab.plot.over_time import Line, Steps, over_time
 from batchlab.plot.results import single
@@ -27,6 +27,7 @@ Quantity: TypeAlias = Literal["factor", "usage"]
 _MOST = 12
 
 
+@plot
 def fair_share(
     result: Results,
     *,
@@ -42,16 +43,10 @@ def fair_share(
     ----------
     result
         One result, of ``simulate(…, usage=True)``.
-    ax
-        The axes [default: new axes].
     of
         ``"factor"``, or ``"usage"`` divided by that of the whole tree.
     users
         The names of users [default: the 12 with the most usage at the end].
-    window
-        Seconds over which means are taken; 0 for none [default: chosen by the number of steps].
-    title
-        The title [default: none].
 
     Returns
     -------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import begin, colour, dress, legend
+from batchlab.plot.canvas import begin, colour, dress, legend, plot
 from batchlab.plot.scales import log_axis
 from batchlab.twin import Fit
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["fit_search"]
 
 
+@plot
 def fit_search(found: Fit, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw the distance of each trial from the log on the train period, and the best so far.
 
@@ -24,10 +25,6 @@ def fit_search(found: Fit, *, ax: Axes | None = None, title: str | None = None) 
     ----------
     found
         The fit.
-    ax
-        The axes [default: new axes].
-    title
-        The title [default: none].
 
     Returns
     -------

@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import INK, PALETTE, begin, choice, dress, pale, say
+from batchlab.plot.canvas import INK, PALETTE, begin, choice, dress, pale, plot, say
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.job_boxes import draw_rectangles, job_colours, name_rectangles, touching_colours
 from batchlab.plot.job_classes import BY, JobClasses, class_legend, job_classes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from batchlab.result.result import Result
 
-__all__ = ["gantt", "time_span"]
+__all__ = ["gantt"]
 
 _MOST_RECTANGLES = 5000
 _MOST_LABELS = 300
@@ -35,6 +35,7 @@ _MEANS, _MEAN_ROWS = 120, 40
 _FEWEST_COLUMNS = 6
 
 
+@plot
 def gantt(
     results: Results,
     *,
@@ -59,8 +60,6 @@ def gantt(
     ----------
     results
         One result; of replications only the first is drawn.
-    ax
-        The axes [default: new axes].
     resource
         The resource whose shares are shown [default: the system's first].
     start, end
@@ -73,8 +72,6 @@ def gantt(
     labels
         True to write the number of each job into its rectangle, if it has room [default: True for up to 300
         rectangles].
-    title
-        The title [default: none].
 
     Returns
     -------

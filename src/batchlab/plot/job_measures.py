@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.plot.canvas import begin, rows_size
+from batchlab.plot.canvas import begin, plot, rows_size
 from batchlab.plot.distribution import Kind, Quantity, Sample, distribution
 from batchlab.plot.results import Results, groups, jobs_of
 from batchlab.result import metrics
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["allocation_efficiency", "slowdown", "turnaround", "wait"]
 
 
+@plot
 def wait(
     results: Results,
     *,
@@ -39,8 +40,6 @@ def wait(
     ----------
     results
         One result, several, or a mapping of labels to results or to replications, whose jobs are pooled.
-    ax
-        The axes [default: new axes].
     kind
         ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"`` or ``"cdf"``.
     log
@@ -49,13 +48,6 @@ def wait(
         True to draw jobs beyond the whiskers of boxes as dots.
     zoom
         A range of waits, in seconds, that cumulative curves show again, enlarged.
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------
@@ -67,6 +59,7 @@ def wait(
     return _drawn(samples, quantity, kind, ax, title, outliers=outliers, zoom=zoom)
 
 
+@plot
 def turnaround(
     results: Results,
     *,
@@ -84,11 +77,6 @@ def turnaround(
         As for `wait`.
     log
         True for a logarithmic axis.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------
@@ -108,6 +96,7 @@ def turnaround(
     return _drawn(samples, quantity, kind, ax, title, outliers=outliers)
 
 
+@plot
 def slowdown(
     results: Results,
     *,
@@ -128,11 +117,6 @@ def slowdown(
     log
         True for a logarithmic axis.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
     Raises
     ------
     ResultError
@@ -151,6 +135,7 @@ def slowdown(
     return _drawn(samples, Quantity(name, "log" if log else "linear"), kind, ax, title)
 
 
+@plot
 def allocation_efficiency(
     results: Results,
     *,
@@ -167,11 +152,6 @@ def allocation_efficiency(
         As for `wait`.
     resource
         The only resource that counts [default: all].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import GRID, INK, begin, choice, dress, say
+from batchlab.plot.canvas import GRID, INK, begin, choice, dress, plot, say
 from batchlab.plot.clock import clock_of, instant
 from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.placement import placements
@@ -36,6 +36,7 @@ _FREE, _OTHERS = "#f3f5f7", "#c9d1d9"
 _MOST_VECTORS = 20_000
 
 
+@plot
 def job_nodes(
     results: Results,
     *,
@@ -64,13 +65,6 @@ def job_nodes(
         those of other jobs are grey.
     view
         ``"slices"``, or ``"3d"`` for a torus of two or three dimensions.
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import INK, PALETTE, begin, dress, pale, say
+from batchlab.plot.canvas import INK, PALETTE, begin, dress, pale, plot, say
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.results import Results, jobs_of, single, steps_of
 from batchlab.units import is_real
@@ -33,6 +33,7 @@ _MOST_BARS = 150
 _WAITS, _RUNS = pale(PALETTE[1], 0.45), PALETTE[0]
 
 
+@plot
 def job_times(
     results: Results,
     *,
@@ -51,17 +52,8 @@ def job_times(
     ----------
     results
         One result; of replications only the first is drawn.
-    ax
-        The axes [default: new axes].
     start, end
         Show all jobs that were submitted from and up to these times, in seconds: ``start=0`` shows every job.
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from batchlab.errors import ResultError
-from batchlab.plot.canvas import begin, choice
+from batchlab.plot.canvas import begin, choice, plot
 from batchlab.plot.over_time import Line, Steps, over_time, size_of
 from batchlab.plot.results import Group, Results, clock_of_groups, groups
 from batchlab.plot.values import Values, percent
@@ -30,6 +30,7 @@ _PARTS = {"cpu": "CPUs", "gpu": "GPUs", "network": "network", "read": "reading",
 _STYLES = ("-", "--", "-.", ":", ":")
 
 
+@plot
 def platform_activity(
     results: Results,
     *,
@@ -48,20 +49,9 @@ def platform_activity(
     results
         One result, several, or a mapping of labels to results or to replications, whose mean is drawn; all of
         ``simulate(…, sensing=Sensing(interval))``.
-    ax
-        The axes [default: new axes].
     of
         ``"cpu"``, ``"gpu"``, ``"network"``, ``"read"`` or ``"write"`` (of the storage) [default: all that
         were ever in use: of one result each in its colour, of several each in its line style].
-    window
-        Seconds over which means are taken; 0 for none [default: chosen by the number of steps].
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from batchlab.plot.canvas import begin, colour, dress, legend, line_style, say
+from batchlab.plot.canvas import begin, colour, dress, legend, line_style, plot, say
 from batchlab.plot.estimate import estimate
 from batchlab.plot.results import Group, Results, by_policy
 from batchlab.plot.scales import log_axis
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["scalability"]
 
 
+@plot
 def scalability(results: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw the duration of simulations against their numbers of jobs, a line per policy.
 
@@ -25,15 +26,6 @@ def scalability(results: Results, *, ax: Axes | None = None, title: str | None =
     ----------
     results
         Many results, or a mapping of labels to many.
-    ax
-        The axes [default: new axes].
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------

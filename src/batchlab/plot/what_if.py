@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError, one_line, shown
-from batchlab.plot.canvas import INK, begin, choice, colour, dress, legend, rows_size, say
+from batchlab.plot.canvas import INK, begin, choice, colour, dress, legend, plot, rows_size, say
 from batchlab.plot.scales import duration_axis
 from batchlab.twin import WhatIf
 from batchlab.twin.groups import GROUPED_BY, GroupedBy
@@ -26,6 +26,7 @@ _LONGEST = 24
 _SAYS = {"mean": "mean wait", "median": "median wait", "p95": "95 % quantile of waits"}
 
 
+@plot
 def what_if(
     found: WhatIf,
     *,
@@ -45,10 +46,6 @@ def what_if(
         groups.
     statistic
         ``"mean"``, ``"median"`` or ``"p95"``.
-    ax
-        The axes [default: new axes].
-    title
-        The title [default: none].
 
     Returns
     -------

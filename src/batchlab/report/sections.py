@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 from batchlab import plot
 from batchlab.markup import Html, element, table
 from batchlab.plot.job_classes import can_be_classed
-from batchlab.plot.load import load_course, load_values
 from batchlab.plot.over_time import Line, Steps
-from batchlab.plot.queue_size import queue_course
+from batchlab.plot.queue import load_course, load_values, queue_course, utilisation_course
 from batchlab.plot.scales import short_duration
-from batchlab.plot.utilisation import utilisation_course
 from batchlab.plot.values import Values
 from batchlab.plot.values import percent as percent_tick
 from batchlab.report.beside_log import beside_log

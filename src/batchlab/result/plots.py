@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["ResultPlots"]
+__all__ = ["ResultPlots", "plots_of_results"]
 
 # The names that the first argument of a plot of results has.
 _RESULTS = {"results", "result", "workloads"}
@@ -49,7 +49,7 @@ class ResultPlots:
         AttributeError
             If no plot of results has this name.
         """
-        known = _plots() if not name.startswith("_") else {}
+        known = plots_of_results() if not name.startswith("_") else {}
         if name not in known:
             raise AttributeError(f"no plot of results is named {name!r}.{suggest(name, known)}")
         bound: partial[Axes] = partial(known[name], self.result)
@@ -57,10 +57,11 @@ class ResultPlots:
         return bound
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_plots()})
+        return sorted({*super().__dir__(), *plots_of_results()})
 
 
-def _plots() -> dict[str, Callable[..., Axes]]:
+def plots_of_results() -> dict[str, Callable[..., Axes]]:
+    """Return the plots that take a result, several, or their workloads, by name."""
     # Results must not import plots, which need matplotlib: they are imported at the first use.
     plot: Any = import_module("batchlab.plot")
     functions = {name: getattr(plot, name) for name in plot.__all__}

@@ -1,4 +1,4 @@
-"""Plot of submissions by hour of the day, day of the week, or month of the year."""
+"""Workloads: arrivals, run times and sizes of jobs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from batchlab.plot.canvas import begin, choice
-from batchlab.plot.histogram import classes
+from batchlab.plot.canvas import begin, choice, plot
+from batchlab.plot.histogram import classes, logarithmic
 from batchlab.plot.results import Workloads, job_tables
 from batchlab.workload.calendar_time import CalendarTime
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["arrivals"]
+__all__ = ["arrivals", "job_sizes", "run_times"]
 
 Per: TypeAlias = Literal["hour", "day", "month"]
 
@@ -33,9 +33,10 @@ _LOOKS = 200_000
 _HOUR = 3600.0
 # Shorter logs do not have every class.
 _LONG: dict[Per, float] = {"hour": 24, "day": 7 * 24, "month": 28 * 24}
-_LABELS = {"hour": "hour of the day", "day": "day of the week", "month": "month"}
+_RATE_LABELS = {"hour": "hour of the day", "day": "day of the week", "month": "month"}
 
 
+@plot
 def arrivals(
     workloads: Workloads,
     *,
@@ -58,19 +59,10 @@ def arrivals(
     ----------
     workloads
         One workload or result, several, or a mapping of labels to them.
-    ax
-        The axes [default: new axes].
     per
         ``"hour"``, ``"day"`` or ``"month"``.
     start_time
         The workloads' origin in seconds since 1970, on the machine's own clock [default: the header's].
-    title
-        The title [default: none].
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
 
     Raises
     ------
@@ -93,7 +85,7 @@ def arrivals(
         rates[each.label] = np.divide(jobs, hours, out=np.zeros(len(jobs)), where=hours > 0)
     ax = classes(begin(ax, title=title), rates, _CLASSES[per])
     if ax.has_data():
-        ax.set_xlabel(_LABELS[per])
+        ax.set_xlabel(_RATE_LABELS[per])
         ax.set_ylabel("share of the rate of arrivals")
     return ax
 
@@ -124,3 +116,78 @@ def _clock(workload: Workload, times: pl.Series, start_time: float | None, usual
     calendar = CalendarTime.of(workload.header)
     origin = calendar.origin if calendar.is_known else usual
     return pl.from_epoch(pl.Series(calendar.read((times + origin).to_numpy())), time_unit="s")
+
+
+_TIME_LABELS = {"run_time": "run time", "requested_time": "requested time"}
+
+
+@plot
+def run_times(
+    workloads: Workloads,
+    *,
+    ax: Axes | None = None,
+    of: Literal["run_time", "requested_time"] = "run_time",
+    title: str | None = None,
+) -> Axes:
+    """Draw the shares of jobs by run time, in classes that grow with it, eight to a power of ten.
+
+    Parameters
+    ----------
+    workloads
+        One workload or result, several, or a mapping of labels to them.
+    of
+        ``"run_time"`` or ``"requested_time"``; less than a second counts as one. Jobs without such a time are
+        ignored.
+
+    Raises
+    ------
+    ResultError
+        If there is no workload, something else is among them, or the time is unknown.
+    """
+    column = choice("of", of, _TIME_LABELS)
+    samples = {
+        each.label: np.concatenate([_known(table[column]) for table in each.tables])
+        for each in job_tables(workloads)
+    }
+    ax = logarithmic(begin(ax, title=title), samples, least=1.0, durations=True)
+    if ax.has_data():
+        ax.set_xlabel(_TIME_LABELS[of])
+    return ax
+
+
+def _known(times: pl.Series) -> npt.NDArray[np.float64]:
+    """Return the known times, without those of applications that have not run, and infinite limits."""
+    return times.filter(times.is_finite().fill_null(value=False)).to_numpy()
+
+
+@plot
+def job_sizes(workloads: Workloads, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the shares of jobs by their numbers of tasks, in classes up to each power of two.
+
+    Parameters
+    ----------
+    workloads
+        One workload or result, several, or a mapping of labels to them.
+
+    Raises
+    ------
+    ResultError
+        If there is no workload, or something else is among them.
+    """
+    found = job_tables(workloads)
+    tasks = {
+        each.label: np.concatenate([table["tasks"].to_numpy() for table in each.tables]) for each in found
+    }
+    widest = max((int(each.max()) for each in tasks.values() if len(each)), default=1)
+    powers = max(widest - 1, 0).bit_length() + 1
+    edges = np.array([0, *(2**power for power in range(powers))]) + 0.5
+    counts = {label: np.histogram(each, edges)[0].astype(np.float64) for label, each in tasks.items()}
+    ax = classes(begin(ax, title=title), counts, [_class(power) for power in range(powers)])
+    if ax.has_data():
+        ax.set_xlabel("tasks of a job")
+    return ax
+
+
+def _class(power: int) -> str:
+    low, high = 2 ** (power - 1) + 1 if power else 1, 2**power
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"

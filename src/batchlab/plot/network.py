@@ -1,42 +1,275 @@
-"""Map of the loads of the links of a torus or a dragonfly."""
+"""Messages and links: hops, interference and loads."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+import polars as pl
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize, to_rgba
-from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
 from batchlab.errors import ResultError
 from batchlab.placement.layout import Layout, layout_of
 from batchlab.platform import Dragonfly, Torus
-from batchlab.plot.canvas import GRID, INK, begin, choice, dress
-from batchlab.plot.results import Results, single
+from batchlab.plot.canvas import (
+    GRID,
+    INK,
+    begin,
+    choice,
+    colour,
+    dress,
+    legend,
+    line_style,
+    plot,
+    rows_size,
+    say,
+)
+from batchlab.plot.distribution import Kind, Quantity, Sample, distribution
+from batchlab.plot.results import Results, groups, single
 from batchlab.plot.space import space
 from batchlab.plot.tiles import Tiles, tiles_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
     from batchlab.platform import Platform
+    from batchlab.plot.results import Group
     from batchlab.result.result import Result
 
+    Curves: TypeAlias = Results | Mapping[str, Mapping[str, Result | Iterable[Result]]]
     Floats: TypeAlias = npt.NDArray[np.float64]
     Integers: TypeAlias = npt.NDArray[np.int64]
 
-__all__ = ["link_loads"]
+__all__ = ["hop_bytes", "hops", "interference", "link_loads"]
 
-Measure: TypeAlias = Literal["mean_load", "peak_load", "bytes", "congested_time"]
+HopMeasure: TypeAlias = Literal["mean_hops", "max_hops", "hop_bytes", "run_time"]
+
+_HOP_LABELS = {
+    "mean_hops": "hops, mean over messages",
+    "max_hops": "most hops of a message",
+    "hop_bytes": "hop-bytes of all jobs",
+    "run_time": "run time, mean over jobs",
+}
+
+
+_UNITS = {"hop_bytes": "B", "run_time": "s"}
+
+
+@dataclass(frozen=True)
+class _Curve:
+    label: str | None
+    points: tuple[Group, ...]
+
+
+@plot
+def hops(
+    results: Curves,
+    *,
+    ax: Axes | None = None,
+    of: HopMeasure = "mean_hops",
+    along: str = "",
+    title: str | None = None,
+) -> Axes:
+    """Draw distances of messages by the labels of results, such as sizes of boxes (Figs. 4 and 5 of [1]).
+
+    Parameters
+    ----------
+    results
+        Of ``simulate(…, messages=True)``: a mapping of labels (``"2×1×2"``) to results or to replications,
+        whose mean is drawn; or a mapping of the names of curves (``"1024 ranks"``) to such mappings. For a
+        sequence the labels are those of its groups.
+    of
+        ``"mean_hops"``, ``"max_hops"``, ``"hop_bytes"``, or ``"run_time"`` of the jobs that have messages.
+    along
+        The meaning of the labels, for the axis: ``"box"``.
+
+    Raises
+    ------
+    ResultError
+        If the measure is unknown, or messages were not counted.
+
+    References
+    ----------
+    [1] M. A. Obaida and J. Liu, "Simulation of HPC job scheduling and large-scale parallel workloads", WSC
+    2017.
+    """
+    choice("of", of, get_args(HopMeasure))
+    curves = _curves(results)
+    labels = [*dict.fromkeys(group.label for curve in curves for group in curve.points)]
+    values = {curve.label: {group.label: _mean(group, of) for group in curve.points} for curve in curves}
+    ax = begin(ax, title=title)
+    if not any(np.isfinite(value) for points in values.values() for value in points.values()):
+        return say(ax, "no job has sent a message")
+    for number, (label, points) in enumerate(values.items()):
+        heights = [points.get(each, np.nan) for each in labels]
+        ax.plot(
+            range(len(labels)),
+            heights,
+            marker="o",
+            markersize=4,
+            color=colour(number),
+            ls=line_style(number),
+            linewidth=1.4,
+            label=label,
+        )
+    ax.set_xticks(range(len(labels)), labels)
+    ax.margins(x=0.06)
+    most = max(value for points in values.values() for value in points.values() if np.isfinite(value))
+    ax.set_ylim(0, 1.08 * most or 1.0)
+    ax.set_xlabel(along or "as labelled")
+    ax.set_ylabel(_HOP_LABELS[of])
+    if of in _UNITS:
+        ax.yaxis.set_major_formatter(EngFormatter(unit=_UNITS[of]))
+    legend(ax, len(curves))
+    return dress(ax, grid="y")
+
+
+@plot
+def hop_bytes(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    kind: Kind = "cdf",
+    log: bool = True,
+    title: str | None = None,
+) -> Axes:
+    """Draw the distribution of the hop-bytes of jobs, one per group (Fig. 7 of [1]).
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to results or to replications, whose jobs are pooled; all
+        of ``simulate(…, messages=True)``. Jobs without messages are ignored.
+    kind
+        ``"cdf"``, ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile) or ``"violin"``.
+    log
+        True for an axis that is logarithmic above 1, and begins at 0.
+
+    Raises
+    ------
+    ResultError
+        If an argument is invalid, or messages were not counted.
+
+    References
+    ----------
+    [1] M. A. Obaida and J. Liu, "Simulation of HPC job scheduling and large-scale parallel workloads", WSC
+    2017.
+    """
+    samples = [
+        Sample(group.label, np.concatenate([_of_jobs(each) for each in group.results]))
+        for group in groups(results)
+    ]
+    positive = all((each.values > 0).all() for each in samples)
+    quantity = Quantity(
+        "hop-bytes of a job",
+        ("log" if positive else "log1p") if log else "linear",
+        nothing="no job has sent a message",
+    )
+    ax = distribution(begin(ax, title=title, size=rows_size(len(samples))), samples, quantity, kind)
+    if any(len(each.values) for each in samples):
+        ax.xaxis.set_major_formatter(EngFormatter(unit="B"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    return ax
+
+
+def _of_jobs(result: Result) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    by_job = result.messages.group_by("row", maintain_order=True).agg(pl.col("hop_bytes").sum())
+    return by_job["hop_bytes"].to_numpy()
+
+
+def _curves(results: Curves) -> Sequence[_Curve]:
+    if isinstance(results, Mapping) and results:
+        nested = [isinstance(inner, Mapping) for inner in results.values()]
+        if all(nested):
+            return [_Curve(str(name), groups(inner)) for name, inner in results.items()]
+        if any(nested):
+            rule = "must be mappings of labels to results, all of them or none"
+            raise ResultError(f"results: the values of its curves {rule}.")
+    return [_Curve(None, groups(results))]  # type: ignore[arg-type]  # no mappings in it
+
+
+def _mean(group: Group, of: HopMeasure) -> float:
+    found = [_measured(each, of) for each in group.results]
+    return float(np.mean([value for value in found if value is not None] or [np.nan]))
+
+
+def _measured(result: Result, of: HopMeasure) -> float | None:
+    table = result.messages
+    if table.is_empty():
+        return None
+    if of == "mean_hops":
+        return float((table["mean_hops"] * table["messages"]).sum()) / float(table["messages"].sum())
+    if of == "max_hops":
+        return float(table["max_hops"].max())  # type: ignore[arg-type]  # a number
+    if of == "hop_bytes":
+        return float(table["hop_bytes"].sum())
+    rows = table["row"].unique()
+    times = result.jobs["run_time"].gather(rows).drop_nulls()
+    return float(times.to_numpy().mean()) if len(times) else None
+
+
+@plot
+def interference(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    kind: Kind = "box",
+    log: bool = False,
+    title: str | None = None,
+) -> Axes:
+    """Draw the distribution of the slowdown of jobs by others, one per group (Fig. 6 of [1]).
+
+    Each job that has an application is run again, alone on its nodes: see `Result.interference`.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels (``"1 job"``, ``"2 jobs"``, …) to results or to
+        replications, whose jobs are pooled.
+    kind
+        ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"`` or ``"cdf"``.
+    log
+        True for a logarithmic axis.
+
+    Raises
+    ------
+    ResultError
+        If an argument is invalid, or a system has no platform.
+
+    References
+    ----------
+    [1] M. A. Obaida and J. Liu, "Simulation of HPC job scheduling and large-scale parallel workloads", WSC
+    2017.
+    """
+    samples = [
+        Sample(
+            group.label,
+            np.concatenate(
+                [each.interference()["slowdown"].drop_nulls().to_numpy() for each in group.schedules]
+            ),
+        )
+        for group in groups(results)
+    ]
+    quantity = Quantity(
+        "run time, of that alone", "log" if log else "linear", nothing="no job has an application"
+    )
+    return distribution(begin(ax, title=title, size=rows_size(len(samples))), samples, quantity, kind)
+
+
+LinkMeasure: TypeAlias = Literal["mean_load", "peak_load", "bytes", "congested_time"]
 View: TypeAlias = Literal["slices", "3d"]
 
-_LABELS = {
+_LOAD_LABELS = {
     "mean_load": "mean load of links",
     "peak_load": "peak load of links",
     "bytes": "bytes over links",
@@ -49,11 +282,12 @@ _BLUE = re.compile(r"blue_link_between_group_(\d+)_and_(\d+)_.*_(UP|DOWN)$")
 _LOCAL = re.compile(r"(green|black)_link_in_(chassis|group)_(\d+)_.*_(UP|DOWN)$")
 
 
+@plot
 def link_loads(
     results: Results,
     *,
     ax: Axes | None = None,
-    of: Measure = "mean_load",
+    of: LinkMeasure = "mean_load",
     view: View = "slices",
     title: str | None = None,
 ) -> Axes:
@@ -75,8 +309,6 @@ def link_loads(
         ``"bytes"`` or ``"congested_time"``.
     view
         ``"slices"``, or ``"3d"`` for a torus of two or three dimensions.
-    title
-        The title [default: none].
 
     Returns
     -------
@@ -89,7 +321,7 @@ def link_loads(
         If there are several groups, messages were not counted, or the machine is neither a torus nor a
         dragonfly.
     """
-    choice("of", of, get_args(Measure))
+    choice("of", of, get_args(LinkMeasure))
     choice("view", view, get_args(View))
     result = single(results)
     links = result.links
@@ -166,7 +398,7 @@ def _segments(
     return np.concatenate([straight, out, back]), np.concatenate([own[~around], own[around], own[around]])
 
 
-def _flat(ax: Axes, wires: _Wires, tiles: Tiles, of: Measure) -> Axes:
+def _flat(ax: Axes, wires: _Wires, tiles: Tiles, of: LinkMeasure) -> Axes:
     scale = _scale(wires.value, of)
     inside = wires.dimension < _PLANE
     start, end = (np.stack(tiles.routers(each[inside]), axis=1) for each in (wires.one, wires.other))
@@ -194,7 +426,7 @@ def _flat(ax: Axes, wires: _Wires, tiles: Tiles, of: Measure) -> Axes:
     return ax
 
 
-def _in_space(wires: _Wires, layout: Layout, of: Measure, ax: Any) -> Axes:  # noqa: ANN401  # matplotlib's 3D axes have no types
+def _in_space(wires: _Wires, layout: Layout, of: LinkMeasure, ax: Any) -> Axes:  # noqa: ANN401  # matplotlib's 3D axes have no types
     from mpl_toolkits.mplot3d.art3d import Line3DCollection  # type: ignore[import-untyped]  # noqa: PLC0415  # only in 3D
 
     if len(layout.levels) > 1 + _SPACE:
@@ -215,7 +447,7 @@ def _in_space(wires: _Wires, layout: Layout, of: Measure, ax: Any) -> Axes:  # n
     return drawn
 
 
-def _matrix(ax: Axes, names: list[str], topology: Dragonfly, values: Floats, of: Measure) -> Axes:
+def _matrix(ax: Axes, names: list[str], topology: Dragonfly, values: Floats, of: LinkMeasure) -> Axes:
     groups = topology.groups
     matrix = np.zeros((groups, groups))
     seen = {"green": 0, "black": 0}
@@ -247,7 +479,7 @@ def _matrix(ax: Axes, names: list[str], topology: Dragonfly, values: Floats, of:
     return ax
 
 
-def _scale(values: Floats, of: Measure) -> Normalize:
+def _scale(values: Floats, of: LinkMeasure) -> Normalize:
     most = float(values.max(initial=0.0))
     return Normalize(0.0, most or (1.0 if of in _SHARES else 1e-9))
 
@@ -258,7 +490,7 @@ def _colours(scale: Normalize, values: Floats) -> Floats:
     return colours
 
 
-def _colour_bar(ax: Axes, scale: Normalize, of: Measure) -> None:
+def _colour_bar(ax: Axes, scale: Normalize, of: LinkMeasure) -> None:
     figure = ax.get_figure()
     if figure is None:
         return
@@ -267,6 +499,6 @@ def _colour_bar(ax: Axes, scale: Normalize, of: Measure) -> None:
         bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     else:
         bar.ax.yaxis.set_major_formatter(EngFormatter(unit="B" if of == "bytes" else "s"))
-    bar.set_label(_LABELS[of], color=INK)
+    bar.set_label(_LOAD_LABELS[of], color=INK)
     bar.ax.tick_params(colors=INK, labelsize="small")
     bar.outline.set_visible(False)

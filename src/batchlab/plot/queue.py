@@ -1,0 +1,270 @@
+"""The queue and the use of the machine over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from batchlab.plot.canvas import begin, choice, plot, rows_size, say
+from batchlab.plot.clock import clock_of
+from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
+from batchlab.plot.over_time import Line, Steps, over_time, size_of
+from batchlab.plot.results import Group, Results, clock_of_groups, groups, jobs_of, single, steps_of
+from batchlab.plot.stacked import means, stacked, windows
+from batchlab.plot.values import Values, percent
+from batchlab.result.timeline import demands
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from batchlab.plot.results import Results
+    from batchlab.result.result import Result
+
+__all__ = ["load", "queue_size", "utilisation", "waiting_reasons"]
+
+_MOST_LINEAR = 4.0
+
+
+@plot
+def load(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    resource: str | None = None,
+    window: float | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the requests of running and waiting jobs together, as a share of the capacity, over time.
+
+    Above 100 % (the line), jobs must wait; the area between load and utilisation are the waiting jobs. If
+    more than four times the capacity is requested, the axis is logarithmic, from 10 %. More than two courses
+    have a row each, with the first in grey for comparison.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to results or to replications, whose mean is drawn.
+    resource
+        The resource [default: the system's first].
+
+    Raises
+    ------
+    ResultError
+        If no system has the resource, or the window is not a duration.
+    """
+    found = groups(results)
+    name = resources_of(found, resource)[0]
+    lines = [
+        Line(group.label, tuple(load_course(result, name) for result in group.schedules), index)
+        for index, group in enumerate(found)
+    ]
+    values = load_values(name, lines)
+    ax = begin(ax, title=title, size=size_of(len(lines)))
+    return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes="compared")
+
+
+def load_values(resource: str, lines: Sequence[Line]) -> Values:
+    """Return the axis of loads: logarithmic if much more than the capacity is requested."""
+    every = [each.value for line in lines for each in line.replications]
+    greatest = max((float(values.max(initial=0)) for values in every), default=0.0)
+    scale: Literal["log", "linear"] = "log" if greatest > _MOST_LINEAR else "linear"
+    return Values(f"{resource} asked for, of capacity", scale, percent, mark=1.0)
+
+
+def load_course(result: Result, resource: str) -> Steps:
+    """Return the requests of running and waiting jobs from each instant on, as a share of the capacity."""
+    jobs, capacity = jobs_of(result), result.system.total.get(resource, 0)
+    if not capacity:
+        return Steps(np.zeros(0), np.zeros(0))
+    table = steps_of(result, {resource: demands(jobs, result.system)[resource]})
+    asked = (table[f"used_{resource}"] + table[f"waiting_{resource}"]).to_numpy()
+    return Steps(table["time"].to_numpy(), asked / capacity)
+
+
+@plot
+def queue_size(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    kind: Kind | Literal["time"] = "box",
+    log: bool = True,
+    window: float | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the number of waiting jobs: its distribution over dispatch instants (Fig. 11 of [1]), or a course.
+
+    At a dispatch instant a job is submitted or ends; the queue has the jobs that the scheduler finds then,
+    including those submitted at that instant, before it starts any.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to results or to replications.
+    kind
+        ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"``, ``"cdf"``, or
+        ``"time"`` for the number after each instant, over time.
+    log
+        True for a scale that is logarithmic above 1, and begins at 0.
+    window
+        Over time: seconds over which means are taken; 0 for none [default: chosen by the number of steps].
+
+    Raises
+    ------
+    ResultError
+        If an argument is invalid.
+
+    References
+    ----------
+    [1] C. Galleguillos, Z. Kiziltan, A. Netti and R. Soto, "AccaSim: a customizable workload management
+    simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
+    """
+    choice("kind", kind, (*KINDS, "time"))
+    found = groups(results)
+    if kind == "time":
+        ax = begin(ax, title=title, size=size_of(len(found)))
+        lines = [
+            Line(each.label, tuple(map(queue_course, each.schedules)), index)
+            for index, each in enumerate(found)
+        ]
+        values = Values("jobs in the queue", "log1p" if log else "linear")
+        return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes="compared")
+    ax = begin(ax, title=title, size=rows_size(len(found)))
+    samples = [Sample(each.label, np.concatenate([*map(_at_dispatch, each.schedules)])) for each in found]
+    scale: Literal["log1p", "linear"] = "log1p" if log else "linear"
+    quantity = Quantity("jobs in the queue", scale, of="instants", nothing="nothing was submitted")
+    return distribution(ax, samples, quantity, kind)
+
+
+def queue_course(result: Result) -> Steps:
+    """Return the number of waiting jobs from each instant on."""
+    table = steps_of(result)
+    return Steps(table["time"].to_numpy(), table["queued"].to_numpy().astype(np.float64))
+
+
+def _at_dispatch(result: Result) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    course, started = queue_course(result), np.sort(result.outcome.start_time)
+    until = np.searchsorted(started, course.time, side="right")
+    return course.value + until - np.searchsorted(started, course.time, side="left")
+
+
+_STYLES = ("-", "--", ":", "-.")
+
+
+@plot
+def utilisation(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    resource: str | None = None,
+    window: float | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the share of each resource's capacity that jobs hold, over time.
+
+    More than two courses have a row each; if they are of one resource, with the first in grey for comparison.
+
+    Parameters
+    ----------
+    results
+        One result, several, or a mapping of labels to results or to replications, whose mean is drawn.
+    resource
+        The resource [default: all that jobs hold].
+
+    Raises
+    ------
+    ResultError
+        If no system has the resource, or the window is not a duration.
+    """
+    found = groups(results)
+    names = resources_of(found, resource)
+    names = tuple(name for name in names if _is_held(found, name)) or names[:1]
+    lines = _lines(found, names)
+    label = f"{names[0]} in use" if len(names) == 1 else "resources in use"
+    values = Values(label, write=percent, top=1.0)
+    lanes: Literal["compared", "apart"] = "compared" if len(names) == 1 else "apart"
+    ax = begin(ax, title=title, size=size_of(len(lines)))
+    return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes=lanes)
+
+
+def resources_of(found: Sequence[Group], resource: str | None) -> tuple[str, ...]:
+    """Return the names of the resources to show: the given one, or all."""
+    known = tuple(dict.fromkeys(name for group in found for name in group.results[0].system.resources))
+    return known if resource is None else (choice("resource", resource, known),)
+
+
+def _is_held(found: Sequence[Group], resource: str) -> bool:
+    results = (result for group in found for result in group.schedules)
+    return any(
+        bool(_held(result, resource).any()) for result in results if resource in result.system.resources
+    )
+
+
+def _held(result: Result, resource: str) -> npt.NDArray[np.int64]:
+    return result.outcome.allocated[:, result.system.resources.index(resource)]
+
+
+def _lines(found: Sequence[Group], names: Sequence[str]) -> list[Line]:
+    lines = []
+    for place, group in enumerate(found):
+        for index, name in enumerate(names):
+            courses = tuple(
+                utilisation_course(result, name)
+                for result in group.schedules
+                if name in result.system.resources
+            )
+            if len(found) == 1:
+                lines.append(Line(name, courses, index))
+            elif len(names) == 1:
+                lines.append(Line(group.label, courses, place))
+            else:
+                style = _STYLES[index % len(_STYLES)]
+                lines.append(Line(f"{group.label}, {name}", courses, place, style))
+    return lines
+
+
+def utilisation_course(result: Result, resource: str) -> Steps:
+    """Return the share of a resource's capacity that jobs hold, from each instant on."""
+    table = steps_of(result, {resource: pl.col(f"allocated_{resource}")})
+    used = table[f"used_{resource}"].to_numpy()
+    return Steps(table["time"].to_numpy(), used / max(result.system.total[resource], 1))
+
+
+@plot
+def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the number of jobs that wait for each reason, stacked, over time.
+
+    Parameters
+    ----------
+    result
+        The result of ``simulate(…, reasons=True)``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. Means over at most 120 windows of a round length; the area of a reason is the total time
+        that jobs waited for it. The reason with the longest waits is at the bottom.
+
+    Raises
+    ------
+    ResultError
+        If the reasons were not recorded, or there are several groups of results.
+    """
+    found = single(result)
+    ax = begin(ax, title=title)
+    reasons = found.reasons.with_columns(pl.col("end_time").fill_null(found.outcome.now))
+    reasons = reasons.filter(pl.col("end_time") > pl.col("start_time"))
+    if reasons.is_empty():
+        return say(ax, "no job waited")
+    submitted = found.workload.jobs["submit_time"].to_numpy()
+    last = max(float(found.outcome.now), float(reasons["end_time"].to_numpy().max()))
+    edges = windows(float(submitted.min()), last)
+    courses = {str(name): means(part, edges) for (name,), part in reasons.group_by("reason")}
+    names = sorted(courses, key=lambda name: (-courses[name].sum(), name))
+    return stacked(
+        ax, {name: courses[name] for name in names}, edges, "waiting jobs", clock=clock_of([found])
+    )
