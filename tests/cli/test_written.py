@@ -62,7 +62,7 @@ def test_a_report(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["plot", "wayt", "fcfs", "-o", "a.png"], "'wayt' is not one of"),
+        (["plot", "wayt", "fcfs", "-o", "a.png"], "no plot of results has this name. Did you mean 'wait'?"),
         (["plot", "wait", "fcfs", "-o", "a.gif"], "must end in .png, .pdf, .svg"),
         (
             ["plot", "wait", ".", "-o", "a.png"],
