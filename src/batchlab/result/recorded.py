@@ -67,6 +67,11 @@ class Recording(Protocol):
         """The tables of the sensed platform."""
 
 
+def _always(_run: Recording) -> bool:
+    """Return True for every result."""
+    return True
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a recorded table.
@@ -114,7 +119,7 @@ class RecordedTable:
     missing: str = ""
     make: Callable[[Recording], pl.DataFrame] | None = None
     is_recorded: Callable[[Recording], bool] | None = None
-    is_written: Callable[[Recording], bool] = lambda _run: True
+    is_written: Callable[[Recording], bool] = _always
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -188,10 +193,6 @@ class RecordedTable:
 _JOB = (Column("job_id", pl.Int64), Column("row", pl.UInt32))
 _FROM, _TO = Column("start_time", pl.Float64, "s"), Column("end_time", pl.Float64, "s")
 _HELD = (Column("nodes", pl.List), Column("allocated_<resource>", pl.Int64))
-
-
-def _always(_run: Recording) -> bool:
-    return True
 
 
 def _never(_run: Recording) -> bool:
