@@ -158,7 +158,7 @@ def agree(result: bl.Result) -> None:
 def idle_energy(result: bl.Result, ladders: dict[str, dict[float, bl.NodePower]]) -> float:
     """Integrate what nodes draw when idle over the times in which they were on, by the log of the rates."""
     controls = result.options.controls
-    rates = rates_of(result.as_served)
+    rates = rates_of(result.run_record)
     total = 0.0
     for group in result.system.groups:
         own = [place for place, each in enumerate(controls) if not each.groups or group.name in each.groups]

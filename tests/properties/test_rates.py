@@ -86,7 +86,7 @@ def idle_joules(result: bl.Result, case: Case, prices: bl.service.RatePrices) ->
     """Add up, instant by instant and node by node, what no job holds of open nodes, or of nodes with jobs."""
     course, held, closures = (
         result.course,
-        holdings_of(result.as_served),
+        holdings_of(result.run_record),
         result.outcome.tables.get("closures"),
     )
     assert closures is not None

@@ -81,7 +81,7 @@ def test_the_observer_and_the_measure_agree(part: int) -> None:
         result = random_run(seed)
         power = result.observations["power"]
         span = power["time"][0], power["time"][-1]
-        found = energy_of_nodes(result.as_served, PRICES, span)
+        found = energy_of_nodes(result.run_record, PRICES, span)
         expected = result.observations["energy_per_node"]["energy"].to_numpy()
         assert np.allclose(found, expected, rtol=1e-9, atol=1e-6), seed
 
@@ -93,7 +93,7 @@ def test_the_area_under_the_plotted_power_is_the_energy(part: int) -> None:
     for seed in range(part, CASES, 4):
         result = random_run(seed)
         for prices in (PRICES, by_rate):
-            power = power_of_nodes(result.as_served, prices)
+            power = power_of_nodes(result.run_record, prices)
             energy = bl.service.energy(result, prices)
             area = float(power.value[:-1] @ np.diff(power.time))
             assert area == pytest.approx(energy, rel=1e-9, abs=1e-6), seed
@@ -108,7 +108,7 @@ def test_the_plot_draws_what_the_observer_saw() -> None:
         result = random_run(seed)
         power = result.observations["power"]
         span = power["time"][0], power["time"][-1]
-        found = power_of_nodes(result.as_served, PRICES, span)
+        found = power_of_nodes(result.run_record, PRICES, span)
         times, watts = power["time"].to_numpy(), power["power"].to_numpy()
         # Between changes: at a change both have the new value, but for changes of one instant.
         between = (found.time[:-1] + found.time[1:]) / 2

@@ -11,7 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import GRID, INK, begin, choice, dress, plot, say, tint
+from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, dress, plot, tint
 from batchlab.plot.clock import clock_of, instant
 from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.placement import Placements, placements
@@ -75,7 +75,7 @@ def allocation_map(
     ax = begin(ax, title=title, size=(7.2, 4.4) if is_grid else (7.2, 3.2))
     capacity = system.capacity[:, system.resources.index(name)].astype(np.float64)
     if not capacity.any():
-        return say(ax, f"no node has any {name}")
+        return annotate(ax, f"no node has any {name}")
     parts = _parts(placements(result, name), time)
     at = instant(clock_of([result]), time)
     return _grid(ax, system, parts, f"{name}, at {at}") if is_grid else _bars(ax, name, capacity, parts, at)

@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from batchlab.plot.canvas import INK, begin, choice, dress, plot, say
+from batchlab.plot.canvas import INK, annotate, begin, choice, dress, plot
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.job_classes import BY, JobClasses, class_legend, job_classes
@@ -71,7 +71,7 @@ def allocations(
     ax = begin(ax, title=title, size=(7.2, 4.0))
     table = result.allocations.with_columns(pl.col("end_time").fill_null(result.outcome.now))
     if table.is_empty():
-        return say(ax, "no job has run")
+        return annotate(ax, "no job has run")
     if by is None:
         by = "job" if table.height <= _MOST_JOBS else "size"
     if by == "job":

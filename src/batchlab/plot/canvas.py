@@ -31,6 +31,7 @@ __all__ = [
     "GRID",
     "INK",
     "PALETTE",
+    "annotate",
     "begin",
     "choice",
     "colour",
@@ -40,7 +41,6 @@ __all__ = [
     "pale",
     "plot",
     "rows_size",
-    "say",
     "tint",
 ]
 
@@ -60,7 +60,7 @@ wine and olive of P. Tol, "Colour schemes" (2021), brown, and dark green."""
 
 P = ParamSpec("P")
 
-# What all plots say of their common arguments.
+# The descriptions of the arguments that all plots have.
 _COMMON = {
     "ax": "The axes [default: new axes].",
     "title": "The title [default: none].",
@@ -219,7 +219,7 @@ def _coincide(one: Points, other: Points) -> bool:
     return bool(length[apart[finite] < _HIDES].sum() >= _MOST * length.sum())
 
 
-def say(ax: Axes, text: str) -> Axes:
+def annotate(ax: Axes, text: str) -> Axes:
     """Write in the middle of the axes why they are empty."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=INK)
     ax.set_xticks([])

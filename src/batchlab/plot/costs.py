@@ -10,6 +10,7 @@ import polars as pl
 
 from batchlab.plot.canvas import (
     INK,
+    annotate,
     begin,
     choice,
     colour,
@@ -18,7 +19,6 @@ from batchlab.plot.canvas import (
     line_style,
     plot,
     rows_size,
-    say,
     tint,
 )
 from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
@@ -104,7 +104,7 @@ def _means(ax: Axes, found: Sequence[Group], columns: Sequence[str], work: str) 
     means = [[float(each.mean()) for each in map(spent, group.results) if len(each)] for group in found]
     estimates = [estimate(values) for values in means]
     if not any(estimates):
-        return say(ax, "no pass was made")
+        return annotate(ax, "no pass was made")
     for index, value in enumerate(estimates):
         if value is not None:
             ax.barh(index, value.mean, height=0.6, color=tint(colour(index), 0.6), edgecolor=colour(index))
@@ -172,7 +172,7 @@ def cpu_time_by_queue_size(
             longest = max(longest, int(length.max()))
             _draw(ax, index, group.label, _binned(length, spent, quartiles=band), band=band)
     if longest < 0:
-        return say(ax, "no pass was made")
+        return annotate(ax, "no pass was made")
     ax.set_xlabel("jobs in the queue")
     ax.set_ylabel("CPU time of a scheduling pass")
     log1p_axis(ax, "x", longest)

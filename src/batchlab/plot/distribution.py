@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import INK, choice, colour, dress, legend, line_style, say, tint
+from batchlab.plot.canvas import INK, annotate, choice, colour, dress, legend, line_style, tint
 from batchlab.plot.scales import duration_axis, log1p_axis, log_axis, next_tick
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def distribution(
         _check_zoom(zoom, kind)
     finite = [Sample(each.label, each.values[np.isfinite(each.values)]) for each in samples]
     if not any(len(each.values) for each in finite):
-        return say(ax, quantity.nothing)
+        return annotate(ax, quantity.nothing)
     {"box": _boxes, "violin": _violins, "cdf": _curves}[kind](ax, finite, quantity)
     if outliers and kind == "box":
         _outliers(ax, finite)

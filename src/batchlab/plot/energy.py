@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import EngFormatter
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import GRID, INK, begin, choice, colour, pale, plot, say
+from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, colour, pale, plot
 from batchlab.plot.clock import clock_of
 from batchlab.plot.histogram import logarithmic
 from batchlab.plot.over_time import Line, Steps, over_time, size_of
@@ -90,7 +90,7 @@ def power(
 
 def _course(result: Result, prices: Prices | None) -> Steps:
     if prices is not None:
-        drawn = power_of_nodes(result.as_served, prices)
+        drawn = power_of_nodes(result.run_record, prices)
         return Steps(drawn.time, drawn.value)
     table = result.observations.get(_OBSERVATION)
     if table is None or not set(_COLUMNS) <= set(table.columns):
@@ -132,7 +132,7 @@ def power_states(result: Results, *, ax: Axes | None = None, title: str | None =
     ax = begin(ax, title=title)
     states = found.power_states
     if states.is_empty():
-        return say(ax, "nothing happened")
+        return annotate(ax, "nothing happened")
     edges = windows(float(states["start_time"].min()), float(states["end_time"].max()))  # type: ignore[arg-type]  # they are numbers
     parts = {str(name): part for (name,), part in states.group_by("state")}
     every = dict.fromkeys(name for group in found.system.groups for name in group.power_states)
@@ -207,7 +207,7 @@ def _middle(course: Course) -> Steps:
 
 
 def _draw_rates(ax: Axes, result: Result, first: float, last: float) -> None:
-    steps = rates_of(result.as_served)
+    steps = rates_of(result.run_record)
     controls = result.options.controls
     names = ["|".join(control.groups) or "all nodes" for control in controls] or ["all nodes"]
     scale = ax.twinx()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from matplotlib.font_manager import FontProperties
 
-from batchlab.plot.canvas import INK, begin, choice, plot, say
+from batchlab.plot.canvas import INK, annotate, begin, choice, plot
 from batchlab.plot.clock import clock_of
 from batchlab.plot.job_classes import size_colours
 from batchlab.plot.over_time import Line, Steps, over_time, size_of
@@ -203,7 +203,7 @@ def free_slots(results: Results, *, ax: Axes | None = None, title: str | None = 
     ax = begin(ax, title=title)
     times, widths, held = _by_width(result)
     if not len(times):
-        return say(ax, "nothing happened")
+        return annotate(ax, "nothing happened")
     edges = windows(float(times[0]), float(times[-1]))
     courses = {
         label: means_over(Steps(times, nodes), edges)
@@ -211,7 +211,7 @@ def free_slots(results: Results, *, ax: Axes | None = None, title: str | None = 
         if nodes.any()
     }
     if not courses:
-        return say(ax, "no node was ever free")
+        return annotate(ax, "no node was ever free")
     colours = dict(zip(courses, size_colours(len(courses))[::-1], strict=True))
     stacked(ax, courses, edges, "free nodes", colours=colours, clock=clock_of([result]))
     if (named := ax.get_legend()) is not None:

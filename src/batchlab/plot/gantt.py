@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import INK, PALETTE, begin, choice, dress, pale, plot, say
+from batchlab.plot.canvas import INK, PALETTE, annotate, begin, choice, dress, pale, plot
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.job_boxes import draw_rectangles, job_colours, name_rectangles, touching_colours
 from batchlab.plot.job_classes import BY, JobClasses, class_legend, job_classes
@@ -91,7 +91,7 @@ def gantt(
     placed = placements(result, resource)
     ax = begin(ax, title=title, size=(7.2, 4.0))
     if not len(placed.row):
-        return say(ax, "no job has run")
+        return annotate(ax, "no job has run")
     classes = None if colour_by == "job" else job_classes(result, colour_by)
     first, last = time_span(placed, start, end)
     shown = placed.between(first, last)

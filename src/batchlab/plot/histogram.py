@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from batchlab.plot.canvas import colour, dress, legend, line_style, say, tint
+from batchlab.plot.canvas import annotate, colour, dress, legend, line_style, tint
 from batchlab.plot.scales import EvenLocator, log_axis
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def classes(ax: Axes, counts: Mapping[str, Floats], names: Sequence[str]) -> Axe
         The axes.
     """
     if not any(each.sum() for each in counts.values()):
-        return say(ax, "no jobs")
+        return annotate(ax, "no jobs")
     places = np.arange(len(names))
     labels = [name.replace("–", "–\n") if len(name) > _LONG else name for name in names]
 
@@ -84,7 +84,7 @@ def logarithmic(ax: Axes, samples: Mapping[str, Floats], *, least: float, durati
     finite = {label: np.maximum(each[np.isfinite(each)], least) for label, each in samples.items()}
     every = np.concatenate([*finite.values()])
     if not len(every):
-        return say(ax, "no jobs")
+        return annotate(ax, "no jobs")
     low = math.floor(math.log10(every.min()) * _BINS_PER_DECADE)
     high = math.floor(math.log10(every.max()) * _BINS_PER_DECADE) + 1
     edges = 10.0 ** (np.arange(low, high + 1) / _BINS_PER_DECADE)

@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import GRID, INK, begin, choice, dress, plot, say
+from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, dress, plot
 from batchlab.plot.clock import clock_of, instant
 from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.placement import placements
@@ -82,7 +82,7 @@ def job_nodes(
         return _in_space(result, colours, space(ax, title))
     ax = begin(ax, title=title, size=(7.2, 4.4))
     if not len(colours):
-        return say(ax, "no nodes")
+        return annotate(ax, "no nodes")
     tiles = tiles_of(result.system)
     _squares(ax, tiles, colours)
     tiles.dress(ax)

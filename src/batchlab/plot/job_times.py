@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import INK, PALETTE, begin, dress, pale, plot, say
+from batchlab.plot.canvas import INK, PALETTE, annotate, begin, dress, pale, plot
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.results import Results, jobs_of, single, steps_of
 from batchlab.units import is_real
@@ -69,7 +69,7 @@ def job_times(
     jobs = _present(result, start, end)
     ax = begin(ax, title=title, size=(6.4, 4.0))
     if jobs.is_empty():
-        return say(ax, "no job was submitted")
+        return annotate(ax, "no job was submitted")
     chosen = _chosen(result, jobs) if start is None and end is None else jobs
     bars, ids = _bars_of(result, chosen), chosen["job_id"].to_list()
     first, last = float(bars.start.min()), float(bars.end.max())

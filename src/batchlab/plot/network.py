@@ -21,6 +21,7 @@ from batchlab.platform import Dragonfly, Torus
 from batchlab.plot.canvas import (
     GRID,
     INK,
+    annotate,
     begin,
     choice,
     colour,
@@ -29,7 +30,6 @@ from batchlab.plot.canvas import (
     line_style,
     plot,
     rows_size,
-    say,
 )
 from batchlab.plot.distribution import Kind, Quantity, Sample, distribution
 from batchlab.plot.results import Results, groups, single
@@ -109,7 +109,7 @@ def hops(
     values = {curve.label: {group.label: _mean(group, of) for group in curve.points} for curve in curves}
     ax = begin(ax, title=title)
     if not any(np.isfinite(value) for points in values.values() for value in points.values()):
-        return say(ax, "no job has sent a message")
+        return annotate(ax, "no job has sent a message")
     for number, (label, points) in enumerate(values.items()):
         heights = [points.get(each, np.nan) for each in labels]
         ax.plot(

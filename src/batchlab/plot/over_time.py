@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import colour, dress, legend, line_style, say, tint
+from batchlab.plot.canvas import annotate, colour, dress, legend, line_style, tint
 from batchlab.plot.clock import time_axis
 from batchlab.plot.lanes import Course, draw_lanes, lanes_size
 from batchlab.plot.scales import nice_step, short_duration
@@ -116,7 +116,7 @@ def over_time(
         raise ResultError(f"window = {shown(window)} s; must be a duration >= 0, or None to have one chosen.")
     every = [steps for line in lines for steps in line.replications if len(steps.time)]
     if not every:
-        return say(ax, "nothing happened")
+        return annotate(ax, "nothing happened")
     width = _width(every, window)
     drawable = [_drawable(line, width) for line in lines]
     in_rows = lanes is not None and _are_many(len(lines))

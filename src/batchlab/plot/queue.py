@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from batchlab.plot.canvas import begin, choice, plot, rows_size, say
+from batchlab.plot.canvas import annotate, begin, choice, plot, rows_size
 from batchlab.plot.clock import clock_of
 from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
 from batchlab.plot.over_time import Line, Steps, over_time, size_of
@@ -259,7 +259,7 @@ def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | Non
     reasons = found.reasons.with_columns(pl.col("end_time").fill_null(found.outcome.now))
     reasons = reasons.filter(pl.col("end_time") > pl.col("start_time"))
     if reasons.is_empty():
-        return say(ax, "no job waited")
+        return annotate(ax, "no job waited")
     submitted = found.workload.jobs["submit_time"].to_numpy()
     last = max(float(found.outcome.now), float(reasons["end_time"].to_numpy().max()))
     edges = windows(float(submitted.min()), last)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from batchlab.plot.canvas import begin, colour, dress, legend, line_style, plot, say
+from batchlab.plot.canvas import annotate, begin, colour, dress, legend, line_style, plot
 from batchlab.plot.estimate import estimate
 from batchlab.plot.results import Group, Results, by_policy
 from batchlab.plot.scales import log_axis
@@ -37,7 +37,7 @@ def scalability(results: Results, *, ax: Axes | None = None, title: str | None =
     for index, group in enumerate(found):
         _draw(ax, group, index)
     if not ax.lines:
-        return say(ax, "how long runs took was not measured")
+        return annotate(ax, "how long runs took was not measured")
     ax.set_xlabel("jobs")
     ax.set_ylabel("time of the simulation")
     log_axis(ax, "x")

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ResultError, one_line, shown
-from batchlab.plot.canvas import INK, begin, choice, colour, dress, legend, plot, rows_size, say
+from batchlab.plot.canvas import INK, annotate, begin, choice, colour, dress, legend, plot, rows_size
 from batchlab.plot.scales import duration_axis
 from batchlab.twin import WhatIf
 from batchlab.twin.groups import GROUPED_BY, GroupedBy
@@ -66,7 +66,7 @@ def what_if(
     names = [*found.twins][1:] or [found.first]
     ax = begin(ax, title=title, size=rows_size(len(groups) * len(names)))
     if not groups:
-        return say(ax, f"The log does not tell its jobs apart by {by}.")
+        return annotate(ax, f"The log does not tell its jobs apart by {by}.")
     apart = len(names) == len(found.twins) - 1
     for index, name in enumerate(names):
         of_name = rows.filter(pl.col("configuration") == name, pl.col("group").is_in(groups))

@@ -55,7 +55,7 @@ class Recording(Protocol):
         """The record of the kernel."""
 
     @property
-    def as_served(self) -> RunRecord:
+    def run_record(self) -> RunRecord:
         """The record of how jobs were served."""
 
     @property
@@ -209,7 +209,7 @@ def _interruptions(run: Recording) -> pl.DataFrame:
     if table.is_empty() or not run.options.controls:
         return table
     # The kernel records what is saved as work.
-    return table.with_columns(saved=saved_time(run.as_served, run.service_runs))
+    return table.with_columns(saved=saved_time(run.run_record, run.service_runs))
 
 
 def _reasons(run: Recording) -> pl.DataFrame:
@@ -299,7 +299,7 @@ def _with_names(table: pl.DataFrame, system: System) -> pl.DataFrame:
 
 
 def _rates(run: Recording) -> pl.DataFrame:
-    steps = rates_of(run.as_served)[: len(run.options.controls)]
+    steps = rates_of(run.run_record)[: len(run.options.controls)]
     numbers = [np.full(len(each.time), number, np.uint32) for number, each in enumerate(steps)]
     table = pl.DataFrame(
         {

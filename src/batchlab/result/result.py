@@ -114,19 +114,19 @@ class Result(RecordedTables):
         return placements_table(self.workload, self.outcome)
 
     @property
-    def as_served(self) -> RunRecord:
+    def run_record(self) -> RunRecord:
         """The parts that say how the jobs were served."""
         return RunRecord(self.workload, self.system, self.options, self.outcome)
 
     @cached_property
     def service_runs(self) -> ServiceIntervals:
         """The runs of all jobs, and when they were served, as NumPy columns (S19)."""
-        return intervals_of(self.as_served)
+        return intervals_of(self.run_record)
 
     @cached_property
     def course(self) -> Course:
         """The jobs present, and the rates of service, from event to event, as NumPy columns (S19)."""
-        return course_of(self.as_served, self.service_runs)
+        return course_of(self.run_record, self.service_runs)
 
     @cached_property
     def service_intervals(self) -> pl.DataFrame:
@@ -137,7 +137,7 @@ class Result(RecordedTables):
         suspended), ``work`` (units of work that were done and kept; null for a run that goes on or ended
         before the work was done).
         """
-        return service_intervals_table(self.as_served, self.service_runs)
+        return service_intervals_table(self.run_record, self.service_runs)
 
     @cached_property
     def events(self) -> EventStream:
@@ -172,7 +172,7 @@ class Result(RecordedTables):
             If the system has no platform, or a job cannot run alone, for example because its formulas name
             variables that its scheduler set.
         """
-        return interference_table(self.as_served, threads)
+        return interference_table(self.run_record, threads)
 
     @cached_property
     def utilisation(self) -> Mapping[str, pl.DataFrame]:
@@ -226,7 +226,7 @@ class Result(RecordedTables):
         if self.options.controls:
             measured |= {"service": import_late("batchlab.result.service", "describe")(self)}
         measured |= near.overview(self.workload, jobs, self.system, threshold)
-        return measured | rates.overview(self.as_served) | energy.overview(self.observations) | sent
+        return measured | rates.overview(self.run_record) | energy.overview(self.observations) | sent
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -312,7 +312,7 @@ class Result(RecordedTables):
             more = dict(further_tables(self))
             more |= {"jobs.parquet": self.jobs} if parquet else {}
             given = (self.policy, self.external_events, self.observations, self.observers)
-            record = record_members(self.as_served, *given)
+            record = record_members(self.run_record, *given)
             known = *self.workload.sources, *source_of(self, self.system, self.external_events)
             read = *(inputs or {}).values(), *known
             measures = self.metrics()

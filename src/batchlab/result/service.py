@@ -125,7 +125,7 @@ def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
     N is the number of processors held: the number requested, or all of its nodes if the job is exclusive. The
     energy of nodes that wake belongs to no job.
     """
-    run = result.as_served
+    run = result.run_record
     held = holdings_of(run)
     begin = on_since(run, held)
     # Where nodes have no cores, tasks are processors.
@@ -181,12 +181,12 @@ def energy(result: Result, prices: Prices) -> float:
     ResultError
         If a rate at which the run served has no price.
     """
-    return float(energy_of_nodes(result.as_served, prices).sum())
+    return float(energy_of_nodes(result.run_record, prices).sum())
 
 
 def mean_power(result: Result, prices: Prices) -> float | None:
     """Compute the mean power in watts, Ē of (11) and (12); None if no time has passed."""
-    first, last = span_of(result.as_served)
+    first, last = span_of(result.run_record)
     return energy(result, prices) / (last - first) if last > first else None
 
 
@@ -246,9 +246,9 @@ def work_served(result: Result) -> tuple[float, float]:
     Jobs that were killed count with the work they did; with `overheads` of execution the second is larger.
     """
     runs = result.service_runs
-    done = done_in_runs(rates_of(result.as_served), runs)
-    processors = processors_of(result.as_served)
-    work = work_required(result.as_served, runs, done)
+    done = done_in_runs(rates_of(result.run_record), runs)
+    processors = processors_of(result.run_record)
+    work = work_required(result.run_record, runs, done)
     in_full = result.jobs["state"].to_numpy() == "completed"
     others = ~in_full[runs.row]
     again = np.where(np.isnan(runs.saved), 0.0, done - runs.saved)
