@@ -974,6 +974,11 @@ class Warms(TypedDict):
     ambient: float
     initial: float
 
+def watts_by_mode(draw: Draw) -> list[float]:
+    """Return the watts of a node in each mode, without those of the units that jobs hold: idle, busy, drained, and each
+    power state other than on.
+    """
+
 @final
 class PowerMeter:
     """Reads the meter of the simulation of a view."""

@@ -9,6 +9,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.experiment.generator import generators
+from batchlab.experiment.source import LogFile
 from batchlab.experiment.specification import Specification, read_specification
 from batchlab.generate import demo_workload
 
@@ -350,6 +351,19 @@ def test_the_examples_name_no_files_outside(monkeypatch: pytest.MonkeyPatch, tmp
     for file in (Path(__file__).parents[2] / "examples").glob("*.toml"):
         assert ".." not in file.read_text("utf-8").replace("…", "")
         assert read_specification(file).experiment.policies
+
+
+def test_the_case_study_measures_as_its_paper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Plain slowdowns, the requested times of the log, and the schedulers and rankings of AccaSim."""
+    monkeypatch.setattr("batchlab.trace.traces.path", lambda _name: tmp_path / "log.swf.gz")
+    study = read_specification(Path(__file__).parents[2] / "examples/case_study.toml")
+    log = study.experiment.workloads["seth"]
+    assert isinstance(log, LogFile)
+    assert log.options["overrun"] == "keep"
+    assert study.plots is not None
+    assert "plain_slowdown" in study.plots
+    assert "slowdown" not in study.plots
+    assert "easy_accasim(allocator=best_fit(by=free))" in map(str, study.experiment.policies.values())
 
 
 @pytest.mark.parametrize("dispatch", [False, True])

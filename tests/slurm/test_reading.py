@@ -382,3 +382,12 @@ def test_cpus_without_a_bound_are_refused(value: str, tmp_path: Path) -> None:
     """A node has a number of them; an unbounded one is not taken for one CPU."""
     said = refused(f"ClusterName=c\nNodeName=n1 CPUs={value}\nPartitionName=a Nodes=n1\n", tmp_path)
     assert f":2: CPUs = {value}; must be a number below 65,536." in said
+
+
+def test_many_continuation_lines(tmp_path: Path) -> None:
+    """They are one line, and take time in proportion to their number."""
+    (tmp_path / "slurm.conf").write_text(
+        "ClusterName=x\nNodeName=n[1-2] CPUs=4 \\\n" + " \\\n" * 100_000 + " State=UNKNOWN\n"
+        "PartitionName=p Nodes=ALL\n"
+    )
+    assert bl.read_system(tmp_path).nodes == 2

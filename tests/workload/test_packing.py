@@ -78,6 +78,8 @@ def as_tar(content: bytes) -> bytes:
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
+    ".padded.gz": lambda content: gzip.compress(content) + b"\0" * 512,
+    ".trailing.gz": lambda content: gzip.compress(content) + b"no gzip",
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
     ".zip": as_zip,

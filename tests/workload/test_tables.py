@@ -128,3 +128,12 @@ def test_any_bytes_as_a_table(tmp_path: Path, content: bytes) -> None:
             continue
         assert workload.report.read == workload.report.kept + workload.report.dropped.height
         assert isinstance(workload.jobs, pl.DataFrame)
+
+
+def test_a_table_of_many_columns(tmp_path: Path) -> None:
+    """All ride along."""
+    names = [f"c{number}" for number in range(20_000)]
+    head = ",".join(["submit_time", "run_time", "tasks", *names])
+    (tmp_path / "wide.csv").write_text(head + "\n0,5,1" + ",7" * len(names) + "\n")
+    jobs = read_table(tmp_path / "wide.csv").jobs
+    assert jobs.select(names).row(0) == (7,) * len(names)

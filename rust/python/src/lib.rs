@@ -73,7 +73,7 @@ mod _kernel {
     #[pymodule_export]
     use crate::messages::MessageProgram;
     #[pymodule_export]
-    use crate::meter::PowerMeter;
+    use crate::meter::{PowerMeter, watts_by_mode};
     #[pymodule_export]
     use crate::network::network_models;
     #[pymodule_export]

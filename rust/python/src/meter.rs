@@ -13,7 +13,7 @@ use crate::placements::placement_of;
 /// The power model of one kind of node.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Kind {
+pub struct Kind {
     idle: f64,
     busy: f64,
     drained: f64,
@@ -25,6 +25,13 @@ impl From<Kind> for PowerModel {
     fn from(Kind { idle, busy, drained, per_unit, asleep }: Kind) -> Self {
         Self { idle, busy, drained, per_unit, asleep }
     }
+}
+
+/// Return the watts of a node in each mode, without those of the units that jobs hold: idle, busy, drained, and each
+/// power state other than on.
+#[pyfunction]
+pub fn watts_by_mode(draw: Kind) -> Vec<f64> {
+    PowerModel::from(draw).watts_by_mode()
 }
 
 #[derive(FromPyObject)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from batchlab._kernel import watts_by_mode
 from batchlab.errors import ResultError
 from batchlab.observer.power import NodePower, draws_of_groups
 from batchlab.result.course import Steps, rates_of, span_of
@@ -144,8 +145,9 @@ def _parts(run: RunRecord, prices: Prices, modes: NodeModes) -> Iterator[_Part]:
 
 
 def _shares(mode: Numbers, units: Floats, draws: list[Draw]) -> Iterator[tuple[Floats, Floats]]:
+    by_mode = [watts_by_mode(draw) for draw in draws]
     for number in np.unique(mode).tolist():
-        yield np.array([_watts(draw, number) for draw in draws]), (mode == number).astype(np.float64)
+        yield np.array([watts[number] for watts in by_mode]), (mode == number).astype(np.float64)
     for place in range(units.shape[1]):
         if units[:, place].any():
             yield np.array([_of_unit(draw, place) for draw in draws]), units[:, place]
@@ -156,12 +158,6 @@ def _at_rate(by_rate: Mapping[float | None, Draw], rate: float, group: str) -> D
     if draw is None:
         raise ResultError(f"group {group!r} has no price of rate {rate:g}; the run served at it. Add it.")
     return draw
-
-
-def _watts(draw: Draw, mode: int) -> float:
-    """Return the watts of a node in a mode, without the power of the units that jobs hold."""
-    usual = (draw["idle"], draw["busy"], draw["drained"])
-    return usual[mode] if mode < len(usual) else draw["asleep"][mode - len(usual)]
 
 
 def _of_unit(draw: Draw, place: int) -> float:

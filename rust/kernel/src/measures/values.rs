@@ -9,8 +9,11 @@ use super::summary::Described;
 use super::total::Total;
 
 const LEVELS: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
-/// Maximum number of jobs in memory: 10 MB.
-const MOST_IN_MEMORY: usize = 1 << 18;
+/// Maximum number of jobs in memory: 0.7 MB.
+const MOST_IN_MEMORY: usize = 1 << 14;
+/// Maximum number of jobs of which one column at a time is read into memory: 2.1 MB. It takes less time than the digits
+/// of a [`Selection`].
+const MOST_OF_COLUMN: u64 = 1 << 18;
 
 /// Rows of measures; NaN stands for a missing value.
 #[derive(Debug)]
@@ -50,12 +53,21 @@ impl Values {
 
     /// Median, 95th and 99th percentile and maximum of each column with its count of numbers; None for an empty column.
     ///
-    /// O(n); a file is read once for each digit of a [`Selection`].
+    /// O(n); a file is read once for each column, or once for each digit of a [`Selection`].
     pub fn quantiles(&mut self, counts: &[u64; COLUMNS]) -> io::Result<[Option<[f64; 4]>; COLUMNS]> {
         let mut quantiles = [None; COLUMNS];
         if let Some(file) = &mut self.file {
             file.flush()?;
-            let found = found_in(file.get_mut(), counts)?;
+            let file = file.get_mut();
+            if rows_of(file)? <= MOST_OF_COLUMN {
+                for (column, quantiles) in quantiles.iter_mut().enumerate() {
+                    let mut numbers = Vec::with_capacity(counts[column] as usize);
+                    each_row(file, |row| numbers.extend(Some(row[column]).filter(|value| !value.is_nan())))?;
+                    *quantiles = quantiles_of(&mut numbers, counts[column]);
+                }
+                return Ok(quantiles);
+            }
+            let found = found_in(file, counts)?;
             for (column, found) in found.iter().enumerate() {
                 quantiles[column] = found.as_deref().map(|found| interpolate(found, counts[column]));
             }
@@ -64,13 +76,15 @@ impl Values {
         for (column, quantiles) in quantiles.iter_mut().enumerate() {
             let mut numbers: Vec<f64> =
                 self.kept.iter().map(|row| row[column]).filter(|value| !value.is_nan()).collect();
-            if !numbers.is_empty() {
-                *quantiles =
-                    Some(interpolate(&at_ranks(&mut numbers, &ranks(counts[column])), counts[column]));
-            }
+            *quantiles = quantiles_of(&mut numbers, counts[column]);
         }
         Ok(quantiles)
     }
+}
+
+/// The quantiles of this many numbers; None if there are none. O(n).
+fn quantiles_of(numbers: &mut [f64], count: u64) -> Option<[f64; 4]> {
+    (!numbers.is_empty()).then(|| interpolate(&at_ranks(numbers, &ranks(count)), count))
 }
 
 /// Mean and quantiles of numbers. O(n).
@@ -118,20 +132,35 @@ fn found_in(file: &mut File, counts: &[u64; COLUMNS]) -> io::Result<Vec<Option<V
     Ok(selections.iter().map(|selection| selection.as_ref().map(Selection::found)).collect())
 }
 
-fn pass(file: &mut File, selections: &mut [Option<Selection>]) -> io::Result<()> {
-    let rows = file.metadata()?.len() / (8 * COLUMNS as u64);
+fn rows_of(file: &File) -> io::Result<u64> {
+    Ok(file.metadata()?.len() / (8 * COLUMNS as u64))
+}
+
+/// Calls `see` with each row of a file, from the first.
+fn each_row(file: &mut File, mut see: impl FnMut(&[f64; COLUMNS])) -> io::Result<()> {
+    let rows = rows_of(file)?;
     file.seek(SeekFrom::Start(0))?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let mut bytes = [0; 8 * COLUMNS];
+    let mut row = [0.0; COLUMNS];
     for _ in 0..rows {
         reader.read_exact(&mut bytes)?;
-        for (selection, bytes) in selections.iter_mut().zip(bytes.as_chunks().0) {
-            let value = f64::from_le_bytes(*bytes);
+        for (value, bytes) in row.iter_mut().zip(bytes.as_chunks().0) {
+            *value = f64::from_le_bytes(*bytes);
+        }
+        see(&row);
+    }
+    Ok(())
+}
+
+fn pass(file: &mut File, selections: &mut [Option<Selection>]) -> io::Result<()> {
+    each_row(file, |row| {
+        for (selection, &value) in selections.iter_mut().zip(row) {
             if let (Some(selection), false) = (selection, value.is_nan()) {
                 selection.see(value);
             }
         }
-    }
+    })?;
     for selection in selections.iter_mut().flatten() {
         selection.end_pass();
     }
@@ -192,6 +221,11 @@ mod tests {
         }
         let of_kept = kept.quantiles(&counts).expect("memory");
         assert_eq!(of_kept, written.quantiles(&counts).expect("a temporary file"));
+        let file = written.file.as_mut().expect("a temporary file").get_mut();
+        let by_digits = found_in(file, &counts).expect("a temporary file");
+        for (column, found) in by_digits.iter().enumerate() {
+            assert_eq!(of_kept[column], found.as_deref().map(|found| interpolate(found, counts[column])));
+        }
         let greatest = rows.iter().map(|row| row[0]).fold(0.0, f64::max);
         assert_eq!(of_kept[0].map(|quantiles| quantiles[3]), Some(greatest));
     }

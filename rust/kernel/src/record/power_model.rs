@@ -19,6 +19,13 @@ pub struct PowerModel {
 }
 
 impl PowerModel {
+    /// Power in each mode without units of resources, in the order of the modes' numbers: idle, busy, drained, and each
+    /// power state other than on. Watts.
+    #[must_use]
+    pub fn watts_by_mode(&self) -> Vec<f64> {
+        Mode::all(self.asleep.len()).map(|mode| self.watts(mode)).collect()
+    }
+
     /// Power in a mode without units of resources, watts.
     pub(super) fn watts(&self, mode: Mode) -> f64 {
         match mode {

@@ -216,10 +216,7 @@ impl ConservativePlan {
                 self.profile.release(view.request(job), placement, view.now(), until);
                 self.freed.add(placement, view.now(), until);
             }
-            if self.overdue.remove(job, until) {
-                // From the next instant on, the plan has already treated its nodes as free.
-                self.freed.add(placement, view.now(), view.now().next_up());
-            }
+            self.overdue.end(job, until, &mut self.freed, view);
         }
     }
 

@@ -27,13 +27,13 @@ impl Overdue {
         self.by_end.insert((Time(until), job));
     }
 
-    /// Remove a job with this expected end. Return whether it was overdue.
-    pub fn remove(&mut self, job: u32, until: f64) -> bool {
-        let was_overdue = self.jobs.remove(&job);
-        if !was_overdue {
+    /// Remove an ended job with this expected end. If it was overdue, add its nodes to `freed`.
+    pub fn end(&mut self, job: u32, until: f64, freed: &mut FreedCapacity, view: View<'_>) {
+        if self.jobs.remove(&job) {
+            free(job, freed, view);
+        } else {
             self.by_end.remove(&(Time(until), job));
         }
-        was_overdue
     }
 
     /// Remove all jobs; the profile contains none of them.
@@ -59,7 +59,7 @@ impl Overdue {
             }
             // A job may release its nodes before its end is processed.
             if !view.state.holds_nodes(job) || view.ends_now(job) {
-                freed.add(placement, now, now.next_up());
+                free(job, freed, view);
             }
         }
     }
@@ -91,4 +91,10 @@ impl Overdue {
             self.jobs.insert(job);
         }
     }
+}
+
+/// Add the nodes of an overdue job to `freed` at this instant: from the next one on, the plan has already treated them
+/// as free.
+fn free(job: u32, freed: &mut FreedCapacity, view: View<'_>) {
+    freed.add(view.state.jobs.placement(job), view.now(), view.now().next_up());
 }
