@@ -128,3 +128,13 @@ def test_a_mapping_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
     Path("own.toml").write_text(capsys.readouterr().out, "utf-8")
     log = FOLDER / "philly/cluster_job_log"
     assert bl.read_mapped(log, "own.toml").jobs.equals(bl.read_mapped(log).jobs)
+
+
+@pytest.mark.parametrize("more", [[], ["--stream"]])
+def test_a_data_set_that_is_read_as_swf(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A log of 21 fields in which field 5 holds nodes or cores is warned of by each way to run it."""
+    path = str(FOLDER / "frontier" / "frontier-2024.swf")
+    assert main(["run", path, "--log-format", "swf", "--nodes", "9408", "--cores", "64", *more]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the fields of lines from the 19th on are not read" in said
+    assert "batchlab run --mapping frontier" in said

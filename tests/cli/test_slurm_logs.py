@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+import batchlab as bl
 from batchlab.cli import main
+from batchlab.cli.log import gives_memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -209,4 +212,18 @@ def test_processors_that_do_not_fill_their_nodes(tmp_path: Path, capsys: pytest.
     folder = configuration(tmp_path / "conf", "CR_Core")
     for command in (["run"], ["compare", "--policy", "easy"]):
         assert main([*command, str(path), "--system", folder]) == 0
-        assert "note: 1 job of the log does not divide" in capsys.readouterr().err
+        said = capsys.readouterr()
+        assert "1 job does not fill nodes evenly with tasks: under select=cores" in said.out + said.err
+
+
+def test_memory_of_a_configured_policy() -> None:
+    """A system whose policy has Slurm's backfilling under any order gives memory to jobs."""
+    system = bl.System.homogeneous(nodes=2, resources={"core": 4, "mem": 1000})
+    for policy, gives in {
+        "": False,
+        "easy": False,
+        "slurm": True,
+        "slurm(select=cores)": True,
+        "sjf(backfill=slurm(select=cores))": True,
+    }.items():
+        assert gives_memory(replace(system, policy=policy)) == gives, policy

@@ -121,6 +121,8 @@ class Run:
 
     def entry(self, job: SlurmJob, partition: int) -> Entry:
         per_node = 0 if whole(self.machine, job) else min(job.tasks_per_node, job.tasks)
+        if per_node and job.tasks % per_node:
+            per_node = 0
         nodes = 0
         if whole(self.machine, job):
             nodes = ceil(job.tasks / tasks_of_node(self.machine, job, partition))

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
     import batchlab as bl
 
-__all__ = ["COBALT", "GWF", "JOBCOMP", "LSF", "MAUI", "PBS", "SACCT", "SGE", "reading_of"]
+__all__ = ["COBALT", "GWF", "JOBCOMP", "LSF", "MAUI", "PBS", "SACCT", "SACCT_JSON", "SGE", "reading_of"]
 
 FOLDER = Path(__file__).parent / "accounting"
 SACCT = ((FOLDER / "sacct.txt").read_bytes(), (FOLDER / "sacct_raw.txt").read_bytes())
+SACCT_JSON = ((FOLDER / "sacct_22.json").read_bytes(), (FOLDER / "sacct_23.json").read_bytes())
 JOBCOMP = ((FOLDER / "jobcomp.txt").read_bytes(),)
 LSF = ((FOLDER / "lsb.acct").read_bytes(),)
 SGE = ((FOLDER / "sge.txt").read_bytes(),)

@@ -25,7 +25,7 @@ from batchlab.documents import DocumentReader
 from batchlab.experiment.specification import read_specification
 from batchlab.experiment.store import Store
 from batchlab.options import RunOptions
-from support.accounting_logs import COBALT, GWF, JOBCOMP, LSF, MAUI, PBS, SACCT, SGE, reading_of
+from support.accounting_logs import COBALT, GWF, JOBCOMP, LSF, MAUI, PBS, SACCT, SACCT_JSON, SGE, reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -331,6 +331,7 @@ PARSERS = {
     "otherwise packed log": Parser((bz2.compress(LOG), lzma.compress(LOG), _zipped(LOG)), _log),
     "log on disk": Parser((LOG, gzip.compress(LOG, mtime=0)), _from_file("log.swf", bl.read_swf)),
     "sacct": Parser(SACCT, reading_of(bl.read_sacct, dependencies=True), sample=500),
+    "sacct in JSON": Parser(SACCT_JSON, reading_of(bl.read_sacct, dependencies=True), sample=200),
     "jobcomp": Parser(JOBCOMP, reading_of(bl.read_jobcomp)),
     "LSF": Parser(LSF, reading_of(bl.read_lsf)),
     "SGE": Parser(SGE, reading_of(bl.read_sge)),

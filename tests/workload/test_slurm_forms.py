@@ -198,3 +198,12 @@ def test_mutants(form: str) -> None:
 def test_many_mutants(form: str) -> None:
     """The same of 10^5 in all."""
     check_mutants(form, 34_000)
+
+
+@pytest.mark.parametrize("place", ["submission", "eligible", "start", "end", "elapsed", "limit", "suspended"])
+def test_a_number_of_json_that_no_float_holds(place: str) -> None:
+    """It counts as missing; JSON has integers of any length."""
+    job = JOB | {"time": JOB["time"] | {place: 10**400}}
+    answer = json.dumps({"jobs": [job, JOB | {"job_id": 8}]})
+    workload = bl.read_sacct([answer])
+    assert workload.jobs["logged_id"].to_list()[-1] in {8, "8"}

@@ -6,8 +6,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import typer
-
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.progress import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
@@ -25,7 +23,16 @@ if TYPE_CHECKING:
     from batchlab.workload.mappings.mapping import LogMapping
     from batchlab.workload.workload import Workload
 
-__all__ = ["check_platform", "format_of", "is_log", "located", "mapping_of", "read_log"]
+__all__ = [
+    "check_platform",
+    "data_set_warnings",
+    "format_of",
+    "gives_memory",
+    "is_log",
+    "located",
+    "mapping_of",
+    "read_log",
+]
 
 _JOBS = ".json"
 _OF_TABLES, _OF_JSON = {"overrun", "invalid", "max_jobs"}, {"max_jobs"}
@@ -156,6 +163,17 @@ def format_of(log: LogRequest) -> LogFormat:
     return format_by(log.trace, log.given)
 
 
+def data_set_warnings(log: LogRequest) -> list[str]:
+    """Return the warning that a log read as SWF is a data set with a mapping, which SWF does not describe."""
+    if log.log_format != "swf":
+        # Data sets are recognised by their content otherwise.
+        return []
+    from batchlab.workload.formats import beginning, named_data_set  # noqa: PLC0415  # --help does without
+
+    line = named_data_set(beginning(log.trace), log.trace)
+    return [] if line is None else [line]
+
+
 def mapping_of(log: LogRequest) -> LogMapping | None:
     """Return the mapping of a data set, as given or found by its columns; None for other files."""
     if format_of(log) != "mapped":
@@ -181,12 +199,10 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
     if form == "swf":
         _check_header(log)
     elif form != "mapped" and log.use_memory is None:
-        given["use_memory"] = any(map(_gives_memory, systems))
+        given["use_memory"] = any(map(gives_memory, systems))
     if form in {"sacct", "jobcomp"}:
         given["partition_limits"] = _partition_limits(systems)
     read = read_by(log.trace, given)
-    if any(map(_selects_cores, systems)):
-        read = _spread_uneven(read)
     if log.use_memory is None:
         # Systems with memory use the column by its name; others ignore it.
         return replace(read, resources=tuple(name for name in read.resources if name != "mem"))
@@ -202,38 +218,13 @@ def _check_header(log: LogRequest) -> None:
         raise wrong_usage(f"{log.trace} looks like a dump of sacct without a header; {step}", "'TRACE'")
 
 
-def _gives_memory(system: System) -> bool:
-    """Return whether the system comes from a slurm.conf that allocates memory to jobs."""
-    return "mem" in system.resources and system.policy.startswith("slurm")
+def gives_memory(system: System) -> bool:
+    """Return whether a system is that of a slurm.conf that allocates memory to jobs."""
+    if "mem" not in system.resources or not system.policy:
+        return False
+    from batchlab.policy.load import policy_of  # noqa: PLC0415  # the library, when it is needed
 
-
-def _selects_cores(system: System) -> bool:
-    """Return whether the system comes from a slurm.conf that allocates cores, not whole nodes."""
-    return system.policy.startswith("slurm(") and "select=cores" in system.policy
-
-
-def _spread_uneven(workload: Workload) -> Workload:
-    """Allow any distribution of processors that do not fill the nodes of their job, and print a note.
-
-    The policy slurm(select=cores) places equal tasks on each node: 32 processors on 3 nodes are an error.
-    """
-    if "tasks_per_node" not in workload.jobs.columns:
-        return workload
-    import polars as pl  # noqa: PLC0415  # the library is imported when it is needed
-
-    per_node = pl.min_horizontal("tasks_per_node", "tasks")
-    is_uneven = (per_node > 0) & (pl.col("tasks") % per_node != 0)
-    if "exclusive" in workload.jobs.columns:
-        is_uneven &= ~pl.col("exclusive")
-    count = workload.jobs.select(is_uneven.sum()).item()
-    if not count:
-        return workload
-    rule = "not divide processors evenly among nodes: under select=cores these may be on any node"
-    typer.echo(
-        f"note: {count:,} {'job of the log does' if count == 1 else 'jobs of the log do'} {rule}", err=True
-    )
-    free = pl.when(is_uneven).then(0).otherwise("tasks_per_node").alias("tasks_per_node")
-    return replace(workload, jobs=workload.jobs.with_columns(free))
+    return policy_of(system.policy).slurm is not None
 
 
 def _partition_limits(systems: Sequence[System]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from batchlab.cli.log import format_of, is_log
+from batchlab.cli.log import data_set_warnings, format_of, is_log
 from batchlab.cli.machine import machine_for
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.output import print_answer
@@ -163,7 +163,8 @@ def _simulate(
         ("", read_line(str(request.log.trace), facts["read"], facts["kept"], facts["mended_jobs"])),
         *how_it_was_run(system, policy, options),
     ]
-    warnings = [*warnings_by(header, system, metrics), *unused_by_policy(system, policy, options)]
+    warnings = [*data_set_warnings(request.log), *warnings_by(header, system, metrics)]
+    warnings += unused_by_policy(system, policy, options)
     far: list[str] = []
     if near is not None:
         from batchlab.result.unlike_log import unlike_log  # noqa: PLC0415  # most logs have starts

@@ -22,10 +22,11 @@ from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest
 from batchlab.cli.running import takes_run_options
 from batchlab.cli.slurm_options import (
-    PageFile,  # noqa: TC001  # here too
-    Submission,  # noqa: TC001  # here too
-    Trace,  # noqa: TC001  # typer reads the annotations
-    Version,  # noqa: TC001  # here too
+    PageFile,  # here too
+    Submission,  # here too
+    Trace,  # typer reads the annotations
+    Version,  # here too
+    note_ignored,
 )
 from batchlab.options import RunOptions  # noqa: TC001  # typer reads the annotations
 from batchlab.options.run_options import RECORDED
@@ -131,6 +132,7 @@ def fit(
     sought = None if parameter is None else _sought(parameter, configured)
     request = LogRequest.of(located(trace), reading)
     workload = read_log(request, configured.system)
+    note_ignored(workload, [configured])
     with progress_bar("fitting") as advance:
         found = twins.fit(
             workload,

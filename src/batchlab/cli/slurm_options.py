@@ -1,13 +1,21 @@
 """Options shared by the commands on models of Slurm clusters."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from batchlab.cli.options import OUTPUT, RULES
 
-__all__ = ["PageFile", "Submission", "Trace", "Version"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from batchlab.twin import Twin
+    from batchlab.workload import Workload
+
+__all__ = ["PageFile", "Submission", "Trace", "Version", "note_ignored"]
 
 Trace = Annotated[
     Path,
@@ -38,3 +46,13 @@ Submission = Annotated[
 PageFile = Annotated[
     Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
 ]
+
+
+def note_ignored(workload: Workload, twins: Sequence[Twin]) -> None:
+    """Print the requests of jobs that the twins do not use."""
+    from batchlab.result.unused import ignored_requests, unfilled_nodes  # noqa: PLC0415  # --help does without
+
+    lines = [line for each in twins for line in ignored_requests(workload, each.system)]
+    lines += [line for each in twins for line in unfilled_nodes(workload, each.system, each.policy)]
+    for line in dict.fromkeys(lines):
+        typer.echo(f"note: {line}", err=True)

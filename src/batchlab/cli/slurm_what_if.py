@@ -23,10 +23,11 @@ from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest
 from batchlab.cli.running import takes_run_options
 from batchlab.cli.slurm_options import (
-    PageFile,  # noqa: TC001  # here too
-    Submission,  # noqa: TC001  # here too
-    Trace,  # noqa: TC001  # typer reads the annotations
-    Version,  # noqa: TC001  # here too
+    PageFile,  # here too
+    Submission,  # here too
+    Trace,  # typer reads the annotations
+    Version,  # here too
+    note_ignored,
 )
 from batchlab.options import RunOptions  # noqa: TC001  # typer reads the annotations
 from batchlab.options.run_options import RECORDED
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from batchlab.twin import Twin
-    from batchlab.workload import Workload
 
 __all__ = ["what_if"]
 
@@ -109,7 +109,7 @@ def what_if(
         names = {name: each.in_service for name, each in configured.items() if each is not None}
         events = {name: outages_of(node_events, nodes, request, workload) for name, nodes in names.items()}
         workload = workload.without_node_failures()
-    _note_ignored(workload, twins)
+    note_ignored(workload, twins)
     with progress_bar("simulating") as advance:
         found = twin.what_if(
             workload,
@@ -127,14 +127,6 @@ def what_if(
 
         write_what_if(found, report, source=str(trace))
         typer.echo(f"\nwritten to {report}", err=form == "json")
-
-
-def _note_ignored(workload: Workload, twins: Sequence[Twin]) -> None:
-    """Print which resources of the configurations no job requests because of an option or the log."""
-    from batchlab.result.unused import ignored_requests  # noqa: PLC0415  # --help does without
-
-    for line in dict.fromkeys(line for each in twins for line in ignored_requests(workload, each.system)):
-        typer.echo(f"note: {line}", err=True)
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from batchlab.cli.failure import wrong_usage
-from batchlab.cli.log import format_of, is_log
+from batchlab.cli.log import data_set_warnings, format_of, is_log
 from batchlab.cli.machine import machine_for
 from batchlab.cli.output import print_answer
 from batchlab.cli.progress import count_bar
@@ -128,6 +128,7 @@ def stream(request: RunRequest) -> None:
     elapsed = time.perf_counter() - began
     notes = run["notes"]
     warnings = [
+        *data_set_warnings(request.log),
         *warnings_by(_header(log), system, run["metrics"]),
         *unused_by_policy(system, policy, request.options),
     ]

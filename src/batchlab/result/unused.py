@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, get_args
 import polars as pl
 
 from batchlab.errors import nearest, one_line
+from batchlab.policy.unfilled_nodes import unfilled
 from batchlab.result.unused_by_policy import named, unused_by_policy
 from batchlab.result.unused_names import has_values, owners, without_names
 from batchlab.vocabulary import EXTERNAL_EVENTS
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     Run = tuple[Policy, RunOptions]
 
-__all__ = ["ignored_requests", "unused"]
+__all__ = ["ignored_requests", "unfilled_nodes", "unused"]
 
 _NEAR = 0.8
 _SIZES = ("moldable", "malleable", "adaptive")
@@ -114,6 +115,7 @@ def unused(
     jobs = workload.jobs
     yield from _near_misses(jobs, workload.resources)
     yield from ignored_requests(workload, system)
+    yield from unfilled_nodes(workload, system, policy)
     yield from _unused_columns(jobs, system)
     yield from _unknown_accounts(jobs, system)
     yield from without_names(jobs, system, policy)
@@ -160,6 +162,25 @@ def ignored_requests(workload: Workload, system: System) -> Iterator[str]:
     if missing:
         rule = "since the log does not say it: none is assumed"
         yield f"no job asks for {_and(missing, 'or')} of the system, {rule}"
+
+
+def unfilled_nodes(workload: Workload, system: System, policy: Policy) -> Iterator[str]:
+    """Count jobs of which the policy does not use `tasks_per_node`.
+
+    Parameters
+    ----------
+    workload, system, policy
+        The run.
+
+    Yields
+    ------
+    str
+        A line for people.
+    """
+    found = unfilled(workload, system, policy)
+    if found is not None:
+        which = "1 job does" if found.sum() == 1 else f"{found.sum():,} jobs do"
+        yield f"{which} not fill nodes evenly with tasks: under select=cores these may be on any nodes"
 
 
 def _unused_columns(jobs: pl.DataFrame, system: System) -> Iterator[str]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from batchlab.errors import PolicyError, WorkloadError, shown
 from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
+from batchlab.policy.unfilled_nodes import takes_whole_nodes, unfilled
 from batchlab.seam.view import HIDDEN, Columns
 from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.owners import owner_columns
@@ -94,8 +95,8 @@ def job_columns(
         "time_limit": time_limits(jobs) if TIME_LIMIT in jobs.columns else None,
         "tasks": jobs["tasks"].to_numpy(),
         "amounts": amounts(workload, system),
-        "tasks_per_node": jobs["tasks_per_node"].to_numpy() if "tasks_per_node" in jobs.columns else None,
-        "exclusive": _exclusive(jobs, system, routed),
+        "tasks_per_node": _tasks_per_node(workload, system, policy),
+        "exclusive": takes_whole_nodes(workload, system, routed),
         **node_set_columns(workload, system, routed, kept),
         "tier": _tiers(system, routed),
         "queue_priority": _queue_priorities(system, routed),
@@ -145,14 +146,13 @@ def _rejections(
     return np.where(lacking, REJECTION_REASONS.index("lacks_resource") + 1, others).astype(np.uint8)
 
 
-def _exclusive(jobs: pl.DataFrame, system: System, routed: Routes | None) -> npt.NDArray[np.bool_] | None:
-    """Return which jobs use nodes exclusively: by their request or by an exclusive partition."""
-    asked = jobs["exclusive"].to_numpy() if "exclusive" in jobs.columns else None
-    of_partitions = [int(partition.exclusive) for partition in system.partitions]
-    if routed is None or not any(of_partitions):
-        return asked
-    by_partition = routed.greatest(of_partitions, usual=0) > 0
-    return by_partition if asked is None else asked | by_partition
+def _tasks_per_node(workload: Workload, system: System, policy: Policy) -> npt.NDArray[np.int64] | None:
+    """Return the most tasks of each job on a node; 0 if the policy places the tasks on any nodes."""
+    if "tasks_per_node" not in workload.jobs.columns:
+        return None
+    given = workload.jobs["tasks_per_node"].to_numpy()
+    uneven = unfilled(workload, system, policy)
+    return given if uneven is None else np.where(uneven, 0, given)
 
 
 def _requeue(jobs: pl.DataFrame, system: System) -> npt.NDArray[np.bool_] | None:

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORM_OPTIONS",
+    "FURTHER_FIELDS",
     "beginning",
     "foreign_option",
     "format_by",
     "is_table",
     "log_format",
+    "named_data_set",
     "read_by",
     "reader_of",
     "table_form",
@@ -38,6 +40,8 @@ __all__ = [
 FORM_OPTIONS = frozenset({"mapping", "fields", "log_format"})
 """The options of `ReadingOptions` that select the log readers, whatever the content of the file."""
 
+FURTHER_FIELDS = "the fields of lines from the 19th on are not read"
+"""What a reader of SWF cannot parse of the lines of some data sets."""
 _TABLES = (".parquet", ".csv", *(f".csv{packing}" for packing in PACKINGS))
 _PARQUET = b"PAR1"
 # A comma-separated header line with the required column submit_time.
@@ -296,16 +300,20 @@ def warn_of_data_set(begin: bytes, source: object, problem: str, level: int = 3)
     level
         Stack level of the warning: the number of calls up to the caller of the reader.
     """
+    line = named_data_set(begin, source, problem)
+    if line is not None:
+        warnings.warn(line, stacklevel=level)
+
+
+def named_data_set(begin: bytes, source: object, problem: str = FURTHER_FIELDS) -> str | None:
+    """Return the warning of `warn_of_data_set`; None if no mapping, or several, fit the file."""
     from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # rarely needed
 
     try:
         found = recognised(begin, source)
     except WorkloadError:
-        # Several mappings fit.
-        return
-    if found is not None:
-        step = f"Read it by read_mapped(source, {found.name!r}), or batchlab run --mapping {found.name}"
-        warnings.warn(
-            f"{name_of(source)}: {problem}. Its fields are those of the data set {found.name}. {step}.",
-            stacklevel=level,
-        )
+        return None
+    if found is None:
+        return None
+    step = f"Read it by read_mapped(source, {found.name!r}), or batchlab run --mapping {found.name}"
+    return f"{name_of(source)}: {problem}. Its fields are those of the data set {found.name}. {step}."

@@ -22,7 +22,7 @@ from batchlab.vocabulary import (
 )
 from batchlab.workload import reasons
 from batchlab.workload.cancellation import CANCELLED_AFTER
-from batchlab.workload.formats import beginning, warn_of_data_set
+from batchlab.workload.formats import FURTHER_FIELDS, beginning, warn_of_data_set
 from batchlab.workload.header import Header
 from batchlab.workload.log_options import check_reading
 from batchlab.workload.packing import is_plain_or_gzip, unpacked
@@ -138,7 +138,7 @@ def read_swf(
     workload = replace(workload, report=replace(workload.report, options=given))
     if (workload.report.mended["reason"] == reasons.EXTRA_FIELDS).any():
         known = begin[0] if begin else beginning(Path(name))
-        warn_of_data_set(known, source, "the fields of lines from the 19th on are not read")
+        warn_of_data_set(known, source, FURTHER_FIELDS)
     return workload if start_time is None else workload.starting_at(start_time)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from batchlab.errors import WorkloadError, reason_of, shown
+from batchlab.units import is_finite
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.quantities import clock_of
 from batchlab.workload.logs.rows import is_in_bounds
@@ -123,7 +124,7 @@ def _amount(value: object) -> float | None:
         if value.get("infinite") is True or value.get("number") == "Infinity":
             return math.inf
         return _amount(value.get("number")) if value.get("set", True) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_finite(value):
         return None
     if value in {_NOT_SET, _NOT_SET_64}:
         return None
