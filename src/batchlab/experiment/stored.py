@@ -14,8 +14,9 @@ from batchlab.errors import ResultError
 from batchlab.experiment.source import loaded
 from batchlab.result.archive import DamagedArchiveError, read_archive
 from batchlab.result.outcome_members import group, outcome_of
+from batchlab.result.recorded import TABLES
 from batchlab.result.result import Result
-from batchlab.result.table import PASS_COLUMNS, PASS_COSTS
+from batchlab.result.table import PASS_COSTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,10 +44,10 @@ class _Passes(Mapping[str, "npt.NDArray[np.generic]"]):
         return self._shared[name]
 
     def __iter__(self) -> Iterator[str]:
-        yield from PASS_COLUMNS
+        yield from (column.name for column in TABLES["dispatch"].columns)
 
     def __len__(self) -> int:
-        return len(PASS_COLUMNS)
+        return len(TABLES["dispatch"].columns)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

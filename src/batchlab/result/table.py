@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ALLOCATED",
     "JOBS",
-    "PASS_COLUMNS",
     "PASS_COSTS",
     "RESULT_COLUMNS",
     "allocations_table",
@@ -41,11 +40,8 @@ __all__ = [
     "with_nodes",
 ]
 
-PASS_COLUMNS = ("time", "queue_length", "cpu_time", "other_cpu_time", "memory", "started")
-"""The columns of the record of scheduling passes."""
-
 PASS_COSTS = ("cpu_time", "other_cpu_time", "memory")
-"""Those of them that differ from run to run of the same schedule."""
+"""The columns of the record of scheduling passes that differ from run to run of the same schedule."""
 
 JOBS = "jobs"
 """The name of the observations that are columns of the table of jobs."""
