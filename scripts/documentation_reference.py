@@ -12,6 +12,7 @@ from types import ModuleType
 from sphinx.pycode import ModuleAnalyzer
 
 import batchlab
+from batchlab.result.recorded import RecordedTables
 
 __all__ = ["FOLDER", "Page", "pages", "public_names"]
 
@@ -124,6 +125,9 @@ def _directive(name: str, module: str) -> str:
     value = _value(name)
     if inspect.isclass(value):
         shown = ":members:\n   :show-inheritance:" if issubclass(value, Exception) else ":members:"
+        # The recorded tables of results have a class of their own, which is not public.
+        if issubclass(value, RecordedTables):
+            shown += "\n   :inherited-members:"
         return f".. autoclass:: {name}\n   {shown}\n"
     if callable(value) and inspect.isroutine(inspect.unwrap(value)):
         return f".. autofunction:: {name}\n"

@@ -58,7 +58,7 @@ def test_recorded_under_any_order_without_a_difference() -> None:
     result = bl.simulate(JOBS, MACHINE, "easy", usage=True)
     assert result.jobs.equals(bl.simulate(JOBS, MACHINE, "easy").jobs)
     assert result.usage["time"].to_list() == [0.0] * 5
-    with pytest.raises(ResultError, match="usage was not recorded; pass usage=True"):
+    with pytest.raises(ResultError, match="usage: not recorded; pass usage=True"):
         _ = bl.simulate(JOBS, MACHINE, "easy").usage
 
 
