@@ -93,7 +93,7 @@ def test_empirical() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Exponential(0), "Exponential: mean = 0; must be a number above 0"),
+        (lambda: Exponential(0), "Exponential: mean = 0; must be a finite number > 0"),
         (lambda: Gamma(1, "a"), "Gamma: scale = 'a'"),  # type: ignore[arg-type]
         (lambda: Uniform(3, 2), "low must be below high"),
         (lambda: Mixture((Exponential(1),), (0.5,)), "must add up to 1, not 0.5"),
@@ -155,7 +155,7 @@ def test_ones_own_distribution() -> None:
         from_distributions(3, arrival=Twos(), size=Twos(), run_time=Nothing())
     with pytest.raises(WorkloadError, match="size = 4; must be a distribution"):
         from_distributions(3, arrival=Twos(), size=4, run_time=Twos())  # type: ignore[arg-type]
-    with pytest.raises(WorkloadError, match="largest = 0; must be >= 1"):
+    with pytest.raises(WorkloadError, match="largest = 0; must be a whole number >= 1"):
         from_distributions(3, arrival=Twos(), size=Twos(), run_time=Twos(), largest=0)
 
 

@@ -202,7 +202,7 @@ class TestVerdict:
     def test_reference_is_checked(self, reference: object) -> None:
         """A reference value is a number of seconds."""
         jobs = stream(tasks=[1])
-        with pytest.raises(AdequacyError, match=r"reference = .* s; must be a number >= 0"):
+        with pytest.raises(AdequacyError, match=r"reference = .*; must be a finite number of seconds >= 0"):
             compare(jobs, jobs, reference=reference)  # type: ignore[arg-type]
 
 

@@ -141,7 +141,7 @@ def test_what_cannot_be_compared(runs: object, text: str) -> None:
 def test_arguments_are_checked() -> None:
     """Numbers of jobs, levels, and names of columns."""
     runs = [stream(tasks=[1]), stream(tasks=[1])]
-    with pytest.raises(AdequacyError, match="least = 0; must be a whole number of jobs >= 1"):
+    with pytest.raises(AdequacyError, match="least = 0; must be a whole number >= 1"):
         reference(runs, least=0)
     with pytest.raises(AdequacyError, match=r"level = 1\.5; must be a number from 0 to 1"):
         reference(runs).quantile(1.5)

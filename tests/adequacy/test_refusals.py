@@ -63,7 +63,7 @@ def test_rounding_is_no_difference_beyond_the_tolerance() -> None:
 @pytest.mark.parametrize(
     ("tolerance", "text"),
     [
-        (-1, "tolerance = -1 for submit_time; must be a number >= 0"),
+        (-1, "tolerance for submit_time = -1; must be a finite number >= 0"),
         (float("nan"), "tolerance = nan for submit_time"),
         ({"task": 1}, "tolerance: 'task' is not compared. Did you mean 'tasks'?"),
         ({"core": "x"}, "tolerance = 'x' for core"),

@@ -98,7 +98,7 @@ def test_compositions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("job", "profile", "message"),
     [
-        ({"res": 0}, {}, r"jobs\[0\]\.res = 0; must be an integer from 1 to"),
+        ({"res": 0}, {}, r"jobs\[0\]\.res = 0; must be a whole number from 1 to"),
         ({"subtime": "soon"}, {}, r"jobs\[0\]\.subtime = 'soon'; must be a number of seconds"),
         ({"profile": "sort"}, {}, r"jobs\[0\]\.profile = 'sort'; no such profile. Did you mean 'short'"),
         ({"id": None}, {}, r"jobs\[0\]\.id = None; must be text"),

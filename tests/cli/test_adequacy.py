@@ -86,8 +86,14 @@ def test_a_run_and_its_log(log: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (["bf_a.csv", "."], "jobs.csv: is not there"),
         (["bf_a.csv"], "Missing argument 'MODEL'"),
         (["bf_a.csv", "bf_b.csv", "--tolerance", "-1"], "tolerance = -1.0 for submit_time; must be"),
-        (["bf_a.csv", "bf_b.csv", "--reference", "-1"], "reference = -1.0 s; must be a number >= 0"),
-        (["bf_a.csv", "bf_b.csv", "--reference", "nan"], "reference = nan s; must be a number >= 0"),
+        (
+            ["bf_a.csv", "bf_b.csv", "--reference", "-1"],
+            "reference = -1.0; must be a finite number of seconds >= 0",
+        ),
+        (
+            ["bf_a.csv", "bf_b.csv", "--reference", "nan"],
+            "reference = nan; must be a finite number of seconds >= 0",
+        ),
         (["bf_a.csv", "bf_b.csv", "--reference", "short.csv"], "220 jobs in bf_a.csv, 219 in short.csv"),
         (["bf_a.csv", "bf_b.csv", "--report", "no/a.html"], "is no file in a directory that is there"),
         (["bf_a.csv", "bf_b.csv", "--least", "0"], "'--least': 0; must be >= 1"),

@@ -137,7 +137,7 @@ def test_ones_own_writer(tmp_path: Path) -> None:
         pytest.param(["lublin", "--system", "cori"], "pass --nodes and --cores", id="system"),
         pytest.param(["lublin", "--estimates", "log"], "pass tsafrir", id="estimates"),
         pytest.param(["lublin", "--seed", "-1"], "'--seed': -1", id="seed"),
-        pytest.param(["feitelson", "--load", "0"], "load = 0.0; must be a number above 0", id="load"),
+        pytest.param(["feitelson", "--load", "0"], "load = 0.0; must be a finite number > 0", id="load"),
         pytest.param(
             ["--like", "TRACE", "--most", "core=1.5"], "core=1.5; must be a whole number", id="fraction"
         ),

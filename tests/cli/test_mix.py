@@ -83,7 +83,7 @@ def test_a_mix_is_run(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture
         (["--target", "ring"], "says no tasks"),
         (["--background", "ring, tasks=3"], "takes weight=W only"),
         (["--background", "ring", "--background", "ring"], "stands there twice"),
-        (["--background", "ring, weight=-1"], "must be > 0"),
+        (["--background", "ring, weight=-1"], "must be a finite number > 0"),
         (["--background", "ring", "--out", "mixed.swf"], "logs have no applications"),
         (["--background", "ring", "--out", "nowhere/mixed.csv"], "no directory"),
     ],

@@ -78,7 +78,7 @@ def test_names_of_configurations(centre: Path, capsys: pytest.CaptureFixture[str
         (["--conf", "none"], "'none' does not exist"),
         ([], "Missing option '--conf'"),
         (["--conf", "now", "--block", "0"], "block = 0.0; must be a finite number > 0"),
-        (["--conf", "now", "--confidence", "2"], "confidence = 2.0; must be between 0 and 1"),
+        (["--conf", "now", "--confidence", "2"], "confidence = 2.0; must be a number > 0 and < 1"),
         (["--conf", "now", "--seeds", "0"], "must be >= 1"),
         (["--conf", "now", "--report", "none/r.html"], "no file in a directory that is there"),
         (["--conf", "broken"], "slurm.conf:2: CPU is no key"),

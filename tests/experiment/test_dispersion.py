@@ -67,7 +67,7 @@ def test_wider_with_less_risk() -> None:
         (("polcy", None, 0.95), "by: no column 'polcy'. Did you mean 'policy'"),
         (("policy", "wait_men", 0.95), "metrics: no column 'wait_men'. Did you mean 'wait_mean'"),
         (((), None, 0.95), "by is empty; name at least one of workload, system"),
-        (("policy", None, 95), "confidence = 95; must be between 0 and 1"),
+        (("policy", None, 95), "confidence = 95; must be a number > 0 and < 1"),
     ],
 )
 def test_wrong_questions(arguments: tuple[str, str | None, float], message: str) -> None:

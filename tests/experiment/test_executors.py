@@ -172,5 +172,5 @@ def test_unknown_executors(executor: Any, tmp_path: Path) -> None:  # noqa: ANN4
 
 def test_the_number_of_workers_is_checked(tmp_path: Path) -> None:
     """None at all would never come to an end."""
-    with pytest.raises(bl.ExperimentError, match=r"workers = 0; must be an integer >= 1"):
+    with pytest.raises(bl.ExperimentError, match=r"workers = 0; must be a whole number >= 1"):
         Experiment(small(), SYSTEM, "fcfs").run(store=tmp_path / "runs", workers=0)

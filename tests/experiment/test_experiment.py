@@ -249,8 +249,8 @@ def test_tables_are_written(tmp_path: Path) -> None:
         pytest.param({"policies": 1}, "policies: 1; must be a Policy, its spec string", id="no policy"),
         pytest.param({"seeds": ()}, "seeds = .*; must be one or more", id="no seed"),
         pytest.param({"seeds": (1, 1)}, "all different", id="seed twice"),
-        pytest.param({"seeds": -1}, r"seed = -1; must be an integer in \[0, 2\^64\)", id="seed"),
-        pytest.param({"replications": 0}, "replications = 0; must be an integer >= 1", id="replications"),
+        pytest.param({"seeds": -1}, r"seed = -1; must be a whole number from 0 to 2\^64 - 1", id="seed"),
+        pytest.param({"replications": 0}, "replications = 0; must be a whole number >= 1", id="replications"),
         pytest.param({"walltime": "stop"}, "walltime = 'stop'; must be 'run' or 'kill'", id="option"),
     ],
 )

@@ -229,8 +229,8 @@ def test_generators_can_be_like_a_log(folder: Path) -> None:
             'path = "a", overrun = "cot"',
             "workloads.made.overrun = 'cot'; must be",
         ),
-        ("nodes = 4", "nodes = 0", "systems.small: .*count = 0; must be an integer from 1"),
-        ("core = 8", "core = 8.5", "systems.small.resources.core = 8.5; must be an integer"),
+        ("nodes = 4", "nodes = 0", "systems.small: .*count = 0; must be a whole number from 1"),
+        ("core = 8", "core = 8.5", "systems.small.resources.core = 8.5; must be a whole number"),
         ("nodes = 4", "node = 4", "systems.small: .*node.* is not a key"),
         (
             "{ nodes = 4, resources = { core = 8 } }",
@@ -271,7 +271,7 @@ def test_generators_can_be_like_a_log(folder: Path) -> None:
             "options = { seed = 3 }\npolicies",
             "options.seed: no such key; .* has seeds",
         ),
-        ("policies", "run = { workers = true }\npolicies", "run.workers = True; must be an integer"),
+        ("policies", "run = { workers = true }\npolicies", "run.workers = True; must be a whole number"),
         ("policies", 'output = { plot = ["x"] }\npolicies', "output.plot: no such key. Did you mean 'plots'"),
         (
             "policies",

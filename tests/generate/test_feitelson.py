@@ -86,7 +86,7 @@ def test_parameters_of_ones_own() -> None:
     [
         ({"nodes": 0}, "nodes = 0"),
         ({"nodes": 3.5}, "nodes = 3.5; must be a whole number"),
-        ({"load": 0}, "load = 0; must be a number above 0"),
+        ({"load": 0}, "load = 0; must be a finite number > 0"),
     ],
 )
 def test_wrong_arguments_are_told(given: dict[str, float], said: str) -> None:

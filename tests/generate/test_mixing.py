@@ -157,7 +157,7 @@ def test_one_job_is_enough_of_a_log() -> None:
         ({"targets": ["ring, tasks=2, requested_time=-1"]}, "requested_time = -1"),
         ({"targets": ["ring(sizes=1), tasks=2"]}, "no argument is called 'sizes'"),
         ({"background": "ring"}, "must be a list of applications"),
-        ({"background": {"ring": 0}}, "the weight of ring is 0; must be > 0"),
+        ({"background": {"ring": 0}}, "the weight of ring = 0; must be a finite number > 0"),
         ({"background": ["ring, tasks=2"]}, "',' follows the application"),
         (
             {"targets": ["ring, tasks=2, count=1000000000"]},

@@ -70,9 +70,9 @@ def test_policies_see_every_node() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: bl.NodeWarming(0, 1), "resistance = 0; must be a number > 0"),
-        (lambda: bl.NodeWarming(1, 1, ambient=float("nan")), "ambient = nan; must be in degrees"),
-        (lambda: bl.Temperature(WARMS, every=0), "every = 0; must be a number of seconds > 0"),
+        (lambda: bl.NodeWarming(0, 1), "resistance = 0; must be a finite number > 0"),
+        (lambda: bl.NodeWarming(1, 1, ambient=float("nan")), "ambient = nan; must be a finite number"),
+        (lambda: bl.Temperature(WARMS, every=0), "every = 0; must be a finite number of seconds > 0"),
         (
             lambda: bl.simulate(JOB, ONE_NODE, "fcfs", observers=[bl.Temperature(WARMS)]),
             "needs Power before it",

@@ -84,13 +84,13 @@ def test_options_are_values() -> None:
         ({"walltim": "kill"}, r"^walltim: no such key\. Did you mean 'walltime'"),
         ({"walltime": "stop"}, r"^walltime = 'stop'; must be 'run' or 'kill'"),
         ({"sharing": None}, r"^sharing = None; no sharing model is called None\. Known: .*max_min"),
-        ({"dispatch": 1}, r"^dispatch = 1; must be True or False"),
-        ({"clip_requests": None}, r"^clip_requests = None; must be True or False"),
+        ({"dispatch": 1}, r"^dispatch = 1; must be true or false"),
+        ({"clip_requests": None}, r"^clip_requests = None; must be true or false"),
         ({"sensing": {"interval": 0}}, r"^sensing\.interval = 0; must be a finite number of seconds > 0"),
         ({"sensing": {"intervals": 1}}, r"^sensing\.intervals: no such key\. Did you mean 'interval'"),
         ({"sensing": {}}, r"^sensing\.interval is missing"),
         ({"sensing": [1]}, r"^sensing = \[1\]; must be a batchlab\.Sensing"),
-        ({"invocation": {"on_submit": 1}}, r"^invocation\.on_submit = 1; must be True or False"),
+        ({"invocation": {"on_submit": 1}}, r"^invocation\.on_submit = 1; must be true or false"),
     ],
 )
 def test_wrong_plain_values(values: dict[str, Any], message: str) -> None:

@@ -106,7 +106,7 @@ def test_the_order_is_that_of_the_ranks() -> None:
         (bl.System.homogeneous(nodes=4, resources={"core": 1}), "compact", "the system has no platform"),
         (TREE, "sub_torus", r"allocator sub_torus: .* FatTree; this needs a Torus"),
         (TORUS, "compact(by=hops)", r"by = 'hops'; must be mean_hops or diameter"),
-        (TORUS, "compact(centres=0)", r"centres = 0; must be an integer from 1"),
+        (TORUS, "compact(centres=0)", r"centres = 0; must be a whole number from 1"),
         (TORUS, "fewest_groups(by=hops)", r"fewest_groups takes no key 'by'"),
         (TORUS, "sub_torus(3)", r"this value of sub_torus needs a key"),
     ],

@@ -170,5 +170,5 @@ def test_mapping_asks_for_one_network() -> None:
         bl.simulate(workload, system, "fcfs")
     with pytest.raises(PolicyError, match=r"allocator hop_bytes: the nodes are not those of a cluster"):
         bl.simulate(workload.filter(pl.lit(value=False)), system, "fcfs(allocator=hop_bytes)")
-    with pytest.raises(PolicyError, match=r"centres = 0; must be an integer from 1"):
+    with pytest.raises(PolicyError, match=r"centres = 0; must be a whole number from 1"):
         bl.Policy.parse("fcfs(allocator=hop_bytes(centres=0))")

@@ -70,7 +70,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         r"bandwidth_factor = 0; must be a finite number > 0",
     ),
     "text": (lambda: bl.NetworkModel(window="big"), r"window = 'big'; must be a finite"),  # type: ignore[arg-type]
-    "truth": (lambda: bl.NetworkModel(cross_traffic=1), r"cross_traffic = 1; must be True or False"),  # type: ignore[arg-type]
+    "truth": (lambda: bl.NetworkModel(cross_traffic=1), r"cross_traffic = 1; must be true or false"),  # type: ignore[arg-type]
     "unit": (lambda: bl.NetworkModel(loopback_bandwidth="2GB"), r"loopback_bandwidth = '2GB'; .*unit 'GB'"),
     "chosen": (
         lambda: bl.NetworkModel.from_simgrid({"network/model": "LV08"}, "CM02"),

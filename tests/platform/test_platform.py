@@ -283,5 +283,5 @@ def test_disks_in_whole_bytes() -> None:
     assert pickle.loads(pickle.dumps(whole)) == whole  # noqa: S301  # our own
     bare = bl.Platform.crossbar(2, bandwidth="1GBps")
     assert bare.in_whole_bytes() is bare
-    with pytest.raises(PlatformError, match="whole_bytes = 1; must be True or False"):
+    with pytest.raises(PlatformError, match="whole_bytes = 1; must be true or false"):
         Disk("2GBps", "1GBps", whole_bytes=1)  # type: ignore[arg-type]

@@ -202,7 +202,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: bl.share(STAR, [], options={"network/bandwidth-factor": 0}),
         r"must be a finite number > 0",
     ),
-    "truth": (lambda: bl.share(STAR, [], options={"network/crosstraffic": 2}), r"must be True or False"),
+    "truth": (lambda: bl.share(STAR, [], options={"network/crosstraffic": 2}), r"must be true or false"),
     "text": (lambda: bl.share(STAR, [], options={"network/weight-S": "many"}), r"= 'many'; must be a number"),
     "bytes": (
         lambda: bl.share(STAR, [("node0", "node1", -1)]),

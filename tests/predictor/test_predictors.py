@@ -292,9 +292,9 @@ def test_who_waits_for_nothing_teaches_nothing() -> None:
     ("make", "message"),
     [
         (lambda: RecursiveMean(weight=0), r"weight = 0; must be in \(0, 1\]"),
-        (lambda: Quantile(1.0), r"quantile = 1\.0; must be in \(0, 1\)"),
-        (lambda: Quantile(batch=0), "batch = 0; must be at least 1"),
-        (lambda: Quantile(window=0), "window = 0; must be at least 1"),
+        (lambda: Quantile(1.0), r"quantile = 1\.0; must be a number > 0 and < 1"),
+        (lambda: Quantile(batch=0), "batch = 0; must be a whole number >= 1"),
+        (lambda: Quantile(window=0), "window = 0; must be a whole number >= 1"),
         (
             lambda: bl.Policy(predictor="last_tow"),  # type: ignore[arg-type]  # that is the point
             "no predictor named 'last_tow'. Did you mean 'last_two'",

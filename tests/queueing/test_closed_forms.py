@@ -194,7 +194,10 @@ def test_high_thresholds() -> None:
         (lambda: queueing.two_speed_mm1(0.5, (1, 2)), "exactly one of them must be given"),
         (lambda: queueing.two_speed_mm1(0.5, (1, 2, 3), count=(1, 3)), "must be two values"),  # type: ignore[arg-type]
         (lambda: queueing.simultaneous_two_servers(1.2, 0.5, (1, 1)), "is not below the throughput that is"),
-        (lambda: queueing.simultaneous_two_servers(1.2, 1.5, (1, 1)), "p1 = 1.5; must be a probability"),
+        (
+            lambda: queueing.simultaneous_two_servers(1.2, 1.5, (1, 1)),
+            "p1 = 1.5; must be a number from 0 to 1",
+        ),
         (lambda: queueing.max_throughput(0.5, (1, 1), (2, 1)), "the low one, not above the high"),
         (
             lambda: queueing.max_throughput(0.5, (1, 0)),

@@ -174,7 +174,7 @@ def changing(rng: np.random.Generator) -> dict[str, np.ndarray]:
         (lambda: ensemble(normal, 1), "replications = 1; must be a whole number >= 2"),
         (lambda: ensemble(normal, 2, seed=-1), "seed = -1; must be a whole number >= 0"),
         (lambda: ensemble(normal, 2, threads=0), "threads = 0; must be a whole number >= 1"),
-        (lambda: ensemble(normal, 2, confidence=95), "confidence = 95; must be between 0 and 1"),
+        (lambda: ensemble(normal, 2, confidence=95), "confidence = 95; must be a number > 0 and < 1"),
         (lambda: ensemble(normal, 2, warm_up="half"), "warm_up = 'half'; must be 'mser5', a number of"),
         (lambda: ensemble(normal, 2, warm_up=1.5), "warm_up = 1.5; must be 'mser5'"),
         (lambda: ensemble(normal, 2, warm_up=400), "warm_up = 400 of 400 observations leaves none"),

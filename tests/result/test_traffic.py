@@ -135,7 +135,7 @@ def test_what_is_needed_is_said() -> None:
     system = bl.System.homogeneous(nodes=2, resources={"core": 1})
     with pytest.raises(SimulationError, match=r"messages = True; the system has no platform, .* System\.of"):
         bl.simulate(plain, system, "fcfs", messages=True)
-    with pytest.raises(SimulationError, match="messages = 1; must be True or False"):
+    with pytest.raises(SimulationError, match="messages = 1; must be true or false"):
         bl.simulate(plain, system, "fcfs", messages=1)  # type: ignore[arg-type]
     without = bl.simulate(plain, system, "fcfs")
     for table in ("messages", "links"):

@@ -142,7 +142,7 @@ def test_questions_without_end() -> None:
         ({"policy": "easy"}, "invocation with policy = easy; only a scheduler written in Python"),
         ({"invocation": 3}, r"invocation = 3; must be a batchlab\.Invocation"),
         ({"sensing": 3.0}, r"sensing = 3\.0; must be a batchlab\.Sensing"),
-        ({"task_times": 1}, "task_times = 1; must be True or False"),
+        ({"task_times": 1}, "task_times = 1; must be true or false"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, object], message: str) -> None:

@@ -160,7 +160,7 @@ def test_snapshots_keep_overheads() -> None:
         ({"launch": "uniform(low=0, high=__import__('os'))"}, "__import__(…) is no finite number."),
         ({"launch": "uniform(low=3, high=2)"}, "low must be below high"),
         ({"launch": {"base": 1, "per_tasks": 2}}, "per_tasks: no such key. Did you mean 'per_task'?"),
-        ({"counted": 1}, "counted = 1; must be True or False."),
+        ({"counted": 1}, "counted = 1; must be true or false."),
     ],
 )
 def test_wrong_descriptions(given: dict[str, Any], message: str) -> None:

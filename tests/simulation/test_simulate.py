@@ -61,10 +61,10 @@ def test_seed_is_that_of_the_allocator(pair: bl.System) -> None:
     [
         ({"walltime": "forever"}, r"walltime = 'forever'; must be 'run' or 'kill'"),
         ({"order_at_instant": 1}, r"order_at_instant = 1; must be 'completions_first' or 'arrivals_first'"),
-        ({"seed": -1}, r"seed = -1; must be an integer in \[0, 2\^64\)"),
-        ({"seed": 2**64}, r"seed = 18446744073709551616; must be an integer in \[0, 2\^64\)"),
-        ({"seed": 1.0}, r"seed = 1\.0; must be an integer"),
-        ({"seed": True}, r"seed = True; must be an integer"),
+        ({"seed": -1}, r"seed = -1; must be a whole number from 0 to 2\^64 - 1"),
+        ({"seed": 2**64}, r"seed = 18446744073709551616; must be a whole number from 0 to 2\^64 - 1"),
+        ({"seed": 1.0}, r"seed = 1\.0; must be a whole number"),
+        ({"seed": True}, r"seed = True; must be a whole number"),
     ],
 )
 def test_wrong_options(

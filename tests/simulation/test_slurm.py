@@ -411,8 +411,11 @@ def test_systems_that_are_not_modelled() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("slurm(bf_interval=0)", "bf_interval = 0; must be an integer from 1 to 31536000. At character 19"),
-        ("slurm(bf_interval=1.5)", "bf_interval = 1.5; must be an integer"),
+        (
+            "slurm(bf_interval=0)",
+            "bf_interval = 0; must be a whole number from 1 to 31536000. At character 19",
+        ),
+        ("slurm(bf_interval=1.5)", "bf_interval = 1.5; must be a whole number"),
         ("slurm(select=serial)", "select = 'serial'; must name how nodes are selected."),
         ("slurm(epilog=yes)", "epilog = 'yes'; must be true or false."),
         ("slurm(cr_lln=true)", "cr_lln = True; goes with select = 'cores', not with 'linear'."),
@@ -420,7 +423,10 @@ def test_systems_that_are_not_modelled() -> None:
         ("slurm(bf_busy_nodes=true)", "bf_busy_nodes = True; goes with select = 'cores', not with 'linear'."),
         ("slurm(defer=1)", "defer = 1; must be true or false."),
         ("slurm(bf_min_prio_reserve=9)", "bf_min_prio_reserve = 9; goes with the order multifactor"),
-        ("slurm(sched_interval=5, main_phase=5)", "main_phase = 5; must be seconds from 0 to less than 5."),
+        (
+            "slurm(sched_interval=5, main_phase=5)",
+            "main_phase = 5; must be a number of seconds >= 0 and < 5.",
+        ),
         ("slurm(bf_intervall=5)", "slurm takes no key 'bf_intervall'. Did you mean 'bf_interval'?"),
         ("slurm(allocator=best_fit)", "allocator = 'best_fit'; Slurm's controller selects nodes itself"),
         ("slurm(predictor=last_two)", "predictor = 'last_two'; Slurm's controller selects nodes itself"),

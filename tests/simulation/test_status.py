@@ -106,7 +106,7 @@ def test_the_latest_ends_are_those_of_the_result(policy: str, four: bl.Workload,
             places = range(len(status.running), len(status.running) + len(expected))
             assert [status.placement(place)[0].tolist() for place in places] == expected["nodes"].to_list()
             assert [status.allocated_since[place] for place in places] == expected["start_time"].to_list()
-    with pytest.raises(bl.SimulationError, match=r"latest = -1; must be >= 0\."):
+    with pytest.raises(bl.SimulationError, match=r"latest = -1; must be a whole number >= 0\."):
         simulation.status(latest=-1)
 
 

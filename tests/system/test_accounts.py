@@ -65,8 +65,11 @@ def test_files_hold_accounts(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ('[[accounts]]\nname = "a"\nshares = 0', r"accounts\[0\]\.shares = 0; must be a number above 0"),
-        ('[[accounts]]\nname = "a"\nshares = true', r"accounts\[0\]\.shares = True; must be a number above"),
+        (
+            '[[accounts]]\nname = "a"\nshares = 0',
+            r"accounts\[0\]\.shares = 0; must be a number from 2\^-53 to 2\^53",
+        ),
+        ('[[accounts]]\nname = "a"\nshares = true', r"accounts\[0\]\.shares = True; must be a number from"),
         (
             '[[accounts]]\nname = "a"\nusers = { x = -1 }',
             r"accounts\[0\]\.users\.x = -1; must be a number from",
@@ -93,7 +96,7 @@ def test_files_hold_accounts(tmp_path: Path, form: str) -> None:
             '[fair_share]\nrule = "clasic"',
             r"fair_share\.rule = 'clasic'; must be one of .*Did you mean 'classic'",
         ),
-        ("[fair_share]\nhalf_life = 0", r"fair_share\.half_life = 0; must be seconds above 0"),
+        ("[fair_share]\nhalf_life = 0", r"fair_share\.half_life = 0; must be a number of seconds >= 2\^-53"),
         ("[fair_share]\nhalf_live = 0", r"fair_share\.half_live = 0; is not a key .*'half_life'"),
         (
             "[fair_share]\nweights = { cpu = 1 }",
@@ -115,5 +118,5 @@ def test_unknown_users_and_amounts_are_refused() -> None:
         bl.accounting.fair_share(accounts, {("phisics", "ann"): 1.0})
     with pytest.raises(SystemDescriptionError, match=r"user = 'amn'; must be a user of account 'physics'"):
         bl.accounting.fair_share(accounts, {("physics", "amn"): 1.0})
-    with pytest.raises(SystemDescriptionError, match=r"usage of 'ann' = -1\.0; must be a number from 0"):
+    with pytest.raises(SystemDescriptionError, match=r"usage of 'ann' = -1\.0; must be a finite number >= 0"):
         bl.accounting.fair_share(accounts, {("physics", "ann"): -1.0})

@@ -119,17 +119,17 @@ GROUP = {"name": "a", "count": 2, "resources": {"core": 2}}
     [
         (
             {**ACCASIM, "groups": {"g0": {"core": -4}}},
-            "groups.g0.core = -4; must be an integer from 0 to 2^53",
+            "groups.g0.core = -4; must be a whole number from 0 to 2^53",
         ),
-        ({**ACCASIM, "groups": {"g0": {"core": 4.5}}}, "groups.g0.core = 4.5; must be an integer"),
+        ({**ACCASIM, "groups": {"g0": {"core": 4.5}}}, "groups.g0.core = 4.5; must be a whole number"),
         ({**ACCASIM, "groups": {"g0": {"core": 2**60}}}, "groups.g0.core = 1152921504606846976; must be"),
-        ({**ACCASIM, "groups": {"g0": {"core": "4"}}}, "groups.g0.core = '4'; must be an integer"),
+        ({**ACCASIM, "groups": {"g0": {"core": "4"}}}, "groups.g0.core = '4'; must be a whole number"),
         ({**ACCASIM, "groups": {"g0": {"co re": 4}}}, "groups.g0: key 'co re'; must be a resource's name"),
         ({**ACCASIM, "groups": {"g0": {}}}, "groups.g0 = {}; must name at least one resource"),
         ({**ACCASIM, "groups": {"g0": 4}}, "groups.g0 = 4; must be an object"),
         ({**ACCASIM, "groups": {"": {"core": 4}}}, "groups: key ''; must be a name of 1 to 200"),
         ({**ACCASIM, "groups": {}}, "groups = {}; must hold at least one group"),
-        ({**ACCASIM, "resources": {"g0": 0}}, "resources.g0 = 0; must be an integer from 1"),
+        ({**ACCASIM, "resources": {"g0": 0}}, "resources.g0 = 0; must be a whole number from 1"),
         (
             {**ACCASIM, "resources": {"g0": 4, "g1": 1}},
             "resources.g1 = 1; must be the number of nodes of a group",
@@ -156,7 +156,7 @@ GROUP = {"name": "a", "count": 2, "resources": {"core": 2}}
         ({"groups": []}, "groups = []; must hold at least one group"),
         ({"groups": [7]}, "groups[0] = 7; must be an object"),
         ({"groups": 7}, "groups = 7; must be a list of groups"),
-        ({"groups": [{**GROUP, "count": None}]}, "groups[0].count = None; must be an integer"),
+        ({"groups": [{**GROUP, "count": None}]}, "groups[0].count = None; must be a whole number"),
         ({"groups": [{**GROUP, "resources": {"core": True}}]}, "groups[0].resources.core = True; must be"),
         ({"groups": [GROUP, GROUP]}, "groups[1].name = 'a'; must be unique; an earlier group has this name."),
         (

@@ -84,21 +84,24 @@ def test_is_immutable() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: NodeGroup("a", 0, {"core": 1}), "NodeGroup 'a': count = 0; must be an integer from 1"),
+        (lambda: NodeGroup("a", 0, {"core": 1}), "NodeGroup 'a': count = 0; must be a whole number from 1"),
         (
             lambda: NodeGroup("a", 10**9, {"core": 1}),
-            "count = 1000000000; must be an integer from 1 to 100000000",
+            "count = 1000000000; must be a whole number from 1 to 10^8",
         ),
         (
             lambda: NodeGroup("a", untyped(1.0), {"core": 1}),
-            "count = 1.0; must be an integer; write it without",
+            "count = 1.0; must be a whole number from 1 to 10^8; write it without",
         ),
         (lambda: NodeGroup("", 1, {"core": 1}), "name = ''; must be a name of 1 to 200 printable"),
-        (lambda: NodeGroup("a", 1, {"core": True}), "resources.core = True; must be an integer"),
-        (lambda: NodeGroup("a", 1, {"core": -1}), "resources.core = -1; must be an integer from 0 to 2^53"),
+        (lambda: NodeGroup("a", 1, {"core": True}), "resources.core = True; must be a whole number"),
+        (
+            lambda: NodeGroup("a", 1, {"core": -1}),
+            "resources.core = -1; must be a whole number from 0 to 2^53",
+        ),
         (
             lambda: NodeGroup("a", 1, {"core": 2**53 + 1}),
-            "resources.core = 9007199254740993; must be an integer",
+            "resources.core = 9007199254740993; must be a whole number",
         ),
         (lambda: NodeGroup("a", 1, {}), "resources = {}; must name at least one resource"),
         (lambda: NodeGroup("a", 1, untyped(["core"])), "resources = ['core']; must be a mapping"),

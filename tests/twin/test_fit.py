@@ -178,7 +178,7 @@ def test_files(twin: bl.twin.Twin, tmp_path: Path) -> None:
         ),
         ("[completion]\nconfigured = 1", "must be a table with a value fitted"),
         ("completion = 3", "must be a table with a value fitted"),
-        ("[completion]\nfitted = -1", "fitted = -1; must be a number >= 0"),
+        ("[completion]\nfitted = -1", "fitted = -1; must be a finite number >= 0"),
         ("[completion]\nfitted = 1\nwas = 2", "was: no such key"),
         ("[completion", "is not TOML"),
     ],
@@ -194,7 +194,7 @@ def test_wrong_files(tmp_path: Path, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"train": 1.5}, "train = 1.5; must be a share of the jobs between 0 and 1"),
+        ({"train": 1.5}, "train = 1.5; must be a number > 0 and < 1"),
         ({"train": 0.1}, "the train period: 1[0-9] jobs were submitted and started in it; must be >= 50"),
         ({"train": 0.9}, "the test period: 15 jobs were submitted in it; must be >= 50"),
         ({"trials": 0}, "trials = 0; must be a whole number >= 1"),

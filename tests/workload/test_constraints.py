@@ -98,5 +98,5 @@ def test_errors() -> None:
     for features in (("a b",), ("a|b",), 7, ("",)):
         with pytest.raises(SystemDescriptionError, match=r"features = .*must be names without blanks"):
             bl.NodeGroup("g", 1, {"core": 1}, features=features)  # type: ignore[arg-type]
-    with pytest.raises(SystemDescriptionError, match="weight = -1; must be an integer from 0"):
+    with pytest.raises(SystemDescriptionError, match="weight = -1; must be a whole number from 0"):
         bl.NodeGroup("g", 1, {"core": 1}, weight=-1)

@@ -165,7 +165,7 @@ def test_schedulers_in_python() -> None:
         ({"start": -1}, r"Reservation 'r': start = -1; must be a number of seconds"),
         ({"duration": 0}, r"Reservation 'r': duration = 0; must be a number of seconds above 0"),
         ({"nodes": "3-1"}, r"Reservation 'r': nodes = '3-1'; must be ranges"),
-        ({"count": 0}, r"Reservation 'r': count = 0; must be an integer from 1"),
+        ({"count": 0}, r"Reservation 'r': count = 0; must be a whole number from 1"),
         ({"every": 100}, r"every is given without until; give both"),
         ({"every": 9, "until": 100}, r"every = 9\.0; must be at least duration = 10\.0"),
         ({"every": 10, "until": 5}, r"until = 5\.0; must be later than start = 5\.0"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from batchlab import _kernel
 from batchlab.accounting.tree import AccountTree
+from batchlab.core import rules
 from batchlab.errors import SystemDescriptionError, shown
 from batchlab.system.accounts import FairShare
 
@@ -87,12 +88,8 @@ def fair_share(
     tree = AccountTree(accounts)
     charged = np.zeros(len(tree.nodes))
     for account, user, amount in _rows(usage):
-        number = float(amount) if isinstance(amount, int | float) else -1.0
-        if not 0 <= number < float("inf"):
-            raise SystemDescriptionError(
-                f"usage of {shown(user if user is not None else account)} = {shown(amount)}; "
-                "must be a number from 0 on."
-            )
+        owner = shown(account if user is None else user)
+        number = rules.check(SystemDescriptionError, f"usage of {owner}", amount, rules.NOT_NEGATIVE)
         charged[tree.node(account, user)] += number
     return standing(tree, tree.kernel.totals(charged), settings)
 

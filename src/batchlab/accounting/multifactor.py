@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from batchlab import _kernel
+from batchlab.core import rules
 from batchlab.errors import PolicyError, WorkloadError, shown, suggest
 from batchlab.vocabulary import FAVOURED_SIZES, FavouredSize
 
@@ -97,10 +98,8 @@ def _settings(
         if name not in FACTORS:
             raise PolicyError(f"weights: {shown(name)} is no factor.{suggest(str(name), FACTORS)}")
     for name, weight in [*weights.items(), *resources.items()]:
-        if not _is_number(weight) or not 0 <= weight < 2**53:
-            raise PolicyError(f"weights: {name} = {shown(weight)}; must be a number from 0 to 2^53.")
-    if not _is_number(max_age) or not max_age > 0:
-        raise PolicyError(f"max_age = {shown(max_age)}; must be seconds above 0.")
+        rules.check(PolicyError, f"weights: {name}", weight, rules.Number(0, below=2**53))
+    rules.check(PolicyError, "max_age", max_age, rules.Number(above=0, unit="seconds", finite=False))
     if favour not in FAVOURED_SIZES:
         raise PolicyError(
             f"favour = {shown(favour)}; must be one of {', '.join(get_args(FavouredSize))}."
@@ -108,10 +107,6 @@ def _settings(
         )
     given = {name: float(weights.get(name, 0.0)) for name in FACTORS}
     return {**given, "resources": [*resources.values()], "max_age": float(max_age), "favour": favour}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _column(jobs: pl.DataFrame, name: str) -> npt.NDArray[np.float64]:

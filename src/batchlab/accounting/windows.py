@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING
 
 from batchlab import _kernel
+from batchlab.core import rules
 from batchlab.errors import SystemDescriptionError, shown
 
 if TYPE_CHECKING:
@@ -48,12 +48,11 @@ def window_share(own: Sequence[float], total: Sequence[float], decay: float) -> 
     36.666666666666664
     """
     for name, amounts in (("own", own), ("total", total)):
-        if not all(math.isfinite(amount) and amount >= 0 for amount in amounts):
-            raise SystemDescriptionError(f"{name} = {shown(amounts)}; must be numbers from 0 on.")
+        each = rules.Each(rules.NOT_NEGATIVE, "finite numbers >= 0")
+        rules.check(SystemDescriptionError, name, amounts, each)
     if len(own) != len(total):
         raise SystemDescriptionError(f"own has {len(own)} windows, total {len(total)}; give the same number.")
-    if not 0 <= decay <= 1:
-        raise SystemDescriptionError(f"decay = {shown(decay)}; must be a number from 0 to 1.")
+    decay = rules.check(SystemDescriptionError, "decay", decay, rules.PROBABILITY)
     return _kernel.share_in_windows([*own], [*total], decay)
 
 

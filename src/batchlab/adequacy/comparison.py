@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkabl
 import numpy as np
 import polars as pl
 
-from batchlab.errors import AdequacyError, shown
-from batchlab.units import format_duration, is_finite
+from batchlab.core import rules
+from batchlab.errors import AdequacyError
+from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,8 +86,8 @@ class Comparison:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.P_max is not None and not (is_finite(self.P_max) and self.P_max >= 0):
-            raise AdequacyError(f"reference = {shown(self.P_max)} s; must be a number >= 0, or None.")
+        found = rules.check(AdequacyError, "reference", self.P_max, rules.Optional(rules.SECONDS))
+        rules.set_field(self, "P_max", found)
 
     def __len__(self) -> int:
         """Return the number of compared jobs, n."""
@@ -214,8 +215,7 @@ class Comparison:
         )
 
     def _check_count(self, k: object) -> None:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= len(self):
-            raise AdequacyError(f"k = {shown(k)}; must be a whole number from 1 to {len(self)}.")
+        rules.check(AdequacyError, "k", k, rules.Whole(1, len(self)))
 
     @cached_property
     def _squares(self) -> Floats:

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.adequacy.stream import COMPLETED, ENDED, ENDS, KILLED
+from batchlab.core import rules
 from batchlab.errors import AdequacyError, shown, suggest
-from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -113,8 +113,7 @@ def _allowed(tolerance: Tolerance, fields: tuple[str, ...]) -> dict[str, float]:
     for name, value in given.items():
         if name not in fields:
             raise AdequacyError(f"tolerance: {shown(name)} is not compared.{suggest(str(name), fields)}")
-        if not is_finite(value) or value < 0:
-            raise AdequacyError(f"tolerance = {shown(value)} for {name}; must be a number >= 0.")
+        rules.check(AdequacyError, f"tolerance for {name}", value, rules.NOT_NEGATIVE)
     return {name: float(given.get(name, 0.0)) for name in fields}
 
 

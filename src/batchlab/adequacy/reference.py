@@ -13,8 +13,8 @@ import polars as pl
 
 from batchlab.adequacy.measure import distance
 from batchlab.adequacy.stream import Source, as_stream
+from batchlab.core import rules
 from batchlab.errors import AdequacyError, shown
-from batchlab.units import is_finite, is_whole
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -85,8 +85,7 @@ class Reference:
         AdequacyError
             If repetitions have fewer jobs; P grows with the number of jobs.
         """
-        if isinstance(jobs, bool) or not is_whole(jobs) or jobs < 1:
-            raise AdequacyError(f"jobs = {shown(jobs)}; must be a whole number >= 1.")
+        jobs = rules.check(AdequacyError, "jobs", jobs, rules.COUNT)
         if jobs > len(self):
             raise AdequacyError(
                 f"reference: found from {len(self):,} jobs, and {jobs:,} are compared; P grows with the "
@@ -213,8 +212,7 @@ def reference(
     [0.707, 2.121, 1.414]
     """
     streams = _streams(runs)
-    if not is_whole(least) or least < 1:
-        raise AdequacyError(f"least = {shown(least)}; must be a whole number of jobs >= 1.")
+    least = rules.check(AdequacyError, "least", least, rules.COUNT)
     rows, curves = [], []
     counts = np.empty(0, dtype=np.int64)
     greatest = np.zeros(0)
@@ -259,6 +257,4 @@ def _counts(jobs: int) -> npt.NDArray[np.int64]:
 
 
 def _level(level: float) -> float:
-    if not is_finite(level) or not 0 <= level <= 1:
-        raise AdequacyError(f"level = {shown(level)}; must be a number from 0 to 1.")
-    return level
+    return rules.check(AdequacyError, "level", level, rules.PROBABILITY)

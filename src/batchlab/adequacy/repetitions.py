@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from batchlab.core import rules
 from batchlab.errors import AdequacyError, shown
 from batchlab.options import RunOptions
 from batchlab.simulation.simulate import simulate
@@ -64,12 +65,13 @@ def repeat(
     >>> bl.adequacy.reference(runs).P_max > 0
     True
     """
-    if isinstance(seeds, bool | str) or not isinstance(seeds, int | Iterable):
+    count = rules.whole_of(seeds)
+    if count is None and (isinstance(seeds, bool | str) or not isinstance(seeds, Iterable)):
         raise AdequacyError(f"seeds = {shown(seeds)}; must be a number of runs, or the seeds themselves.")
     if isinstance(seeds, int) and not 0 <= seeds <= _MOST_RUNS:
         raise AdequacyError(f"seeds = {shown(seeds)}; must be from 0 to {_MOST_RUNS:,}, the number of runs.")
     given = RunOptions.of(options, arguments, function="repeat()")
     return {
         f"seed {seed}": simulate(workload, system, policy, options=replace(given, seed=seed))
-        for seed in (range(seeds) if isinstance(seeds, int) else seeds)
+        for seed in (seeds if count is None else range(count))
     }

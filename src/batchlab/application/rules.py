@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any, Literal, TypeVar, get_args
 
 from batchlab._kernel import Formula
+from batchlab.core import rules
+from batchlab.core.rules import set_field
 from batchlab.errors import ApplicationError, shown, suggest
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "instance",
     "is_explicit",
     "sequence",
+    "set_field",
     "truth",
 ]
 
@@ -47,11 +50,6 @@ _LARGEST_COUNT = 2**53
 _T = TypeVar("_T")
 
 
-def set_field(owner: object, name: str, value: object) -> None:
-    """Set a field of a frozen object during its construction."""
-    object.__setattr__(owner, name, value)
-
-
 def formula(value: object, field: str) -> Formula:
     """Convert a text or a number to a formula."""
     if isinstance(value, bool) or not isinstance(value, Formula | str | float | int):
@@ -64,10 +62,11 @@ def formula(value: object, field: str) -> Formula:
         raise ApplicationError(f"{field} = {shown(value)}; must be a number below 2^1024.") from None
 
 
-def _plain_number(value: Any, field: str) -> float:  # noqa: ANN401  # unchecked input
-    """Convert a number of NumPy to float; Booleans are invalid."""
-    if not isinstance(value, bool) and hasattr(value, "__float__") and not hasattr(value, "__len__"):
-        return float(value)
+def _plain_number(value: Any, field: str) -> float:  # noqa: ANN401  # anything may come
+    """Take what NumPy has for a number; truth values are none."""
+    number = rules.number_of(value)
+    if number is not None:
+        return float(number)
     raise ApplicationError(
         f"{field} = {shown(value)}; must be a number or a formula, as 'flops / num_nodes'."
     )
@@ -141,10 +140,8 @@ def _entry(value: object, field: str) -> float:
 
 
 def truth(value: object, field: str) -> bool:
-    """Check a Boolean."""
-    if not isinstance(value, bool):
-        raise ApplicationError(f"{field} = {shown(value)}; must be true or false.")
-    return value
+    """Take a truth value."""
+    return rules.check(ApplicationError, field, value, rules.truth)
 
 
 def instance(value: object, kind: type[_T], field: str, article: str) -> _T:

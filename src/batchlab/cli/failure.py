@@ -117,7 +117,7 @@ def at_least_one(value: int | None) -> int | None:
 def is_seed(value: int) -> int:
     """Raise unless the seed is in the range of the kernel's generators; for options."""
     if not 0 <= value <= LARGEST_SEED:
-        raise typer.BadParameter(f"{value}; must be an integer from 0 to 2^64 - 1")
+        raise typer.BadParameter(f"{value}; must be a whole number from 0 to 2^64 - 1")
     return value
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from batchlab.control.rate_control import KernelControl, RateControl
+from batchlab.core import rules
 from batchlab.errors import SimulationError, shown
-from batchlab.units import is_finite
 
 __all__ = ["Ondemand", "Performance", "Powersave", "Schedutil"]
 
@@ -67,12 +67,7 @@ class _Governor(RateControl):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_positive("interval")
-
-    def _check_positive(self, name: str) -> None:
-        value = getattr(self, name)
-        if not is_finite(value) or value <= 0:
-            raise SimulationError(f"{name} = {shown(value)}; must be a finite number of seconds > 0.")
+        rules.hold(self, SimulationError, interval=rules.SECONDS_ABOVE_0)
 
 
 @dataclass(frozen=True)
@@ -105,8 +100,7 @@ class Ondemand(_Governor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_finite(self.threshold) or not 0 < self.threshold <= 1:
-            raise SimulationError(f"threshold = {shown(self.threshold)}; must be in (0, 1].")
+        rules.hold(self, SimulationError, threshold=rules.Number(above=0, most=1))
 
     def kernel_rule(self, seed: int) -> KernelControl:
         """Return the kernel's settings of the rule."""
@@ -143,7 +137,7 @@ class Schedutil(_Governor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_positive("window")
+        rules.hold(self, SimulationError, window=rules.SECONDS_ABOVE_0)
 
     def kernel_rule(self, seed: int) -> KernelControl:
         """Return the kernel's settings of the rule."""

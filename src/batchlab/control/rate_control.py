@@ -6,8 +6,9 @@ from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
+from batchlab.core import rules
 from batchlab.errors import SimulationError, shown
-from batchlab.units import is_finite, plain_number
+from batchlab.units import plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,7 @@ __all__ = ["KernelControl", "RateControl", "RateLoad", "plain"]
 KernelControl = dict[str, object]
 """Settings of a control for the kernel: `batchlab._kernel.ControlInput`."""
 
+_LADDER = "finite numbers >= 0 in ascending order, the last > 0"
 _NOTHING: Mapping[str, object] = {
     "rule": "external",
     "low": [],
@@ -108,23 +110,19 @@ class RateControl:
     groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("rates", "groups"):
-            value = getattr(self, name)
-            if isinstance(value, list):
-                object.__setattr__(self, name, tuple(value))
+        rate = rules.Each(rules.NOT_NEGATIVE, _LADDER)
+        rules.hold(self, SimulationError, rates=rate)
         self._check_rates()
+        groups: object = self.groups
+        if isinstance(groups, list):
+            rules.set_field(self, "groups", tuple(groups))
         if not isinstance(self.groups, tuple) or not all(isinstance(each, str) for each in self.groups):
             raise SimulationError(f"groups = {shown(self.groups)}; must be names of node groups.")
 
     def _check_rates(self) -> None:
         rates = self.rates
-        is_ladder = isinstance(rates, tuple) and bool(rates) and all(map(is_finite, rates))
-        if is_ladder:
-            ascends = all(low < high for low, high in pairwise(rates))
-            is_ladder = rates[0] >= 0 < rates[-1] and ascends
-        if not is_ladder:
-            rule = "must be finite numbers >= 0 in ascending order, the last > 0"
-            raise SimulationError(f"rates = {shown(rates)}; {rule}.")
+        if not rates or rates[-1] == 0 or not all(low < high for low, high in pairwise(rates)):
+            raise SimulationError(f"rates = {shown(rates)}; must be {_LADDER}.")
 
     def __str__(self) -> str:
         given = [str(plain(getattr(self, name))) for name in self.positional]

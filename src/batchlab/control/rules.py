@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from batchlab.control.rate_control import KernelControl, RateControl, plain
+from batchlab.core import rules
 from batchlab.errors import SimulationError, shown
-from batchlab.units import is_finite, is_whole
-from batchlab.vocabulary import LARGEST_SEED
 
 __all__ = ["ConstantRate", "CountHysteresis", "RandomisedRate", "WorkloadHysteresis"]
 
@@ -43,8 +43,7 @@ class ConstantRate(RateControl):
     positional: ClassVar[tuple[str, ...]] = ("value",)
 
     def __init__(self, value: float = 1.0, *, groups: Sequence[str] = ()) -> None:
-        if not is_finite(value) or value <= 0:
-            raise SimulationError(f"value = {shown(value)}; must be a finite number > 0.")
+        value = rules.check(SimulationError, "value", value, rules.POSITIVE)
         super().__init__(rates=(value,), groups=tuple(groups))
 
     @property
@@ -100,16 +99,14 @@ class RandomisedRate(RateControl):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "coins", tuple(self.coins))
-        for name in self.positional:
-            value = getattr(self, name)
-            if not is_finite(value) or not 0 <= value <= 1:
-                raise SimulationError(f"{name} = {shown(value)}; must be a probability in [0, 1].")
-        for coin in self.coins:
-            if not is_finite(coin) or not 0 <= coin < 1:
-                raise SimulationError(f"coins hold {shown(coin)}; must be numbers in [0, 1).")
-        if self.seed is not None and not (is_whole(self.seed) and 0 <= self.seed <= LARGEST_SEED):
-            raise SimulationError(f"seed = {shown(self.seed)}; must be an integer in [0, 2^64), or None.")
+        rules.hold(
+            self,
+            SimulationError,
+            up=rules.PROBABILITY,
+            down=rules.PROBABILITY,
+            coins=rules.Each(rules.Number(0, below=1), "numbers >= 0 and < 1"),
+            seed=rules.Optional(rules.SEED),
+        )
 
     def kernel_rule(self, seed: int) -> KernelControl:
         """Return the kernel's settings of the rule."""
@@ -131,8 +128,9 @@ class _Hysteresis(RateControl):
         super().__post_init__()
         for name in self.positional:
             given = getattr(self, name)
-            if not isinstance(given, str) and isinstance(given, Sequence):
-                object.__setattr__(self, name, tuple(given))
+            if not isinstance(given, str) and isinstance(given, Iterable):
+                given = tuple(map(_plain, given))
+            rules.set_field(self, name, given if isinstance(given, tuple) else _plain(given))
         low, high = self.steps("low"), self.steps("high")
         pairs = zip(low, high, strict=True)
         for bottom, top in pairs:
@@ -150,22 +148,22 @@ class _Hysteresis(RateControl):
             If their number is wrong, they are not ascending, or one is not a number >= 0.
         """
         given = getattr(self, name)
-        values = list(given) if isinstance(given, tuple) else [given]
-        for value in values:
-            if not self._is_threshold(value):
-                raise SimulationError(f"{name} = {shown(given)}; must be {self._threshold()} >= 0.")
+        several = given if isinstance(given, tuple) else (given,)
+        values = [rules.check(SimulationError, name, each, self._threshold) for each in several]
         if len(values) != len(self.rates) - 1 or sorted(values) != values:
             rule = f"must ascend, one for each of the {len(self.rates) - 1} steps of the rates"
             raise SimulationError(f"{name} = {shown(given)}; {rule}.")
         return [float(value) for value in values]
 
-    def _is_threshold(self, value: object) -> bool:
-        # An infinite threshold disables the step.
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return is_number and float(value) >= 0  # type: ignore[arg-type]  # it is a number
+    def _threshold(self, value: object) -> float:
+        # At an infinite threshold the step is never taken.
+        return rules.Number(0, finite=False)(value)
 
-    def _threshold(self) -> str:
-        return "numbers"
+
+def _plain(value: object) -> object:
+    """Return a number as Python has it; `steps` refuses what is none."""
+    number = rules.number_of(value)
+    return value if number is None else number
 
 
 @dataclass(frozen=True)
@@ -197,11 +195,11 @@ class CountHysteresis(_Hysteresis):
 
     name: ClassVar[str] = "count"
 
-    def _is_threshold(self, value: object) -> bool:
-        return super()._is_threshold(value) and (value == float("inf") or float(value).is_integer())  # type: ignore[arg-type]
-
-    def _threshold(self) -> str:
-        return "whole numbers"
+    def _threshold(self, value: object) -> float:
+        number = rules.number_of(value)
+        if number is not None and number >= 0 and (number == math.inf or number % 1 == 0):
+            return number
+        return rules.WHOLE(value)
 
     def kernel_rule(self, seed: int) -> KernelControl:
         """Return the kernel's settings of the rule."""
@@ -247,9 +245,7 @@ class WorkloadHysteresis(_Hysteresis):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("weighted", "printed"):
-            if not isinstance(getattr(self, name), bool):
-                raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
+        rules.hold(self, SimulationError, weighted=rules.truth, printed=rules.truth)
 
     def kernel_rule(self, seed: int) -> KernelControl:
         """Return the kernel's settings of the rule."""

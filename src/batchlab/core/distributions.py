@@ -13,10 +13,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from batchlab.core import rules
 from batchlab.core.spec import Call, Grammar, Spec, written
 from batchlab.errors import BatchlabError, WorkloadError, shown, suggest
 from batchlab.random_streams import Floats, stream
-from batchlab.units import is_finite, is_real
+from batchlab.units import is_finite
 
 __all__ = [
     "NAMES",
@@ -181,8 +182,7 @@ class Normal:
     sd: float
 
     def __post_init__(self) -> None:
-        _check_finite("Normal", "mean", self.mean)
-        _check_positive("Normal", "sd", self.sd)
+        rules.hold(self, WorkloadError, "Normal: ", mean=rules.FINITE, sd=rules.POSITIVE)
 
     def sample(self, random: np.random.Generator, count: int) -> Floats:
         """Return `count` draws."""
@@ -197,8 +197,7 @@ class Lognormal:
     sigma: float
 
     def __post_init__(self) -> None:
-        _check_finite("Lognormal", "mu", self.mu)
-        _check_positive("Lognormal", "sigma", self.sigma)
+        rules.hold(self, WorkloadError, "Lognormal: ", mu=rules.FINITE, sigma=rules.POSITIVE)
 
     @property
     def mean(self) -> float:
@@ -561,19 +560,10 @@ def draw(name: str, distribution: Distribution | str, jobs: int, seed: int) -> F
 
 
 def _positive(description: LogUniform | Exponential | Gamma | Weibull | Pareto | Harmonic) -> None:
-    """Raise unless all parameters are positive numbers."""
-    for field in fields(description):
-        _check_positive(type(description).__name__, field.name, getattr(description, field.name))
-
-
-def _check_finite(kind: str, name: str, value: object) -> None:
-    if not is_finite(value):
-        raise WorkloadError(f"{kind}: {name} = {shown(value)}; must be a finite number.")
-
-
-def _check_positive(kind: str, name: str, value: object) -> None:
-    if not (is_real(value) and value > 0):
-        raise WorkloadError(f"{kind}: {name} = {shown(value)}; must be a number above 0.")
+    """Refuse parameters that are no positive numbers."""
+    where = f"{type(description).__name__}: "
+    positive = {field.name: rules.POSITIVE for field in fields(description)}
+    rules.hold(description, WorkloadError, where, **positive)
 
 
 def _rising(description: object, low: float, high: float) -> None:

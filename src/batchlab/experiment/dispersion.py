@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.core import rules
 from batchlab.errors import ExperimentError, suggest
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ def dispersion(
     by, metrics, confidence
         As for `Runs.summary`.
     """
-    if not 0 < confidence < 1:
-        raise ExperimentError(f"confidence = {confidence}; must be between 0 and 1. The usual one is 0.95.")
+    confidence = rules.check(ExperimentError, "confidence", confidence, rules.CONFIDENCE)
     known = [name for name in _GROUPS if name in table.columns]
     groups = _chosen("by", [name for name in LABELS if name in known] if by is None else by, known)
     measured = [name for name in table.columns if name not in _NOT_MEASURED]

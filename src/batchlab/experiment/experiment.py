@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, cast
 
+from batchlab.core import rules
 from batchlab.errors import ExperimentError, SimulationError, shown
 from batchlab.experiment.course import CourseKeeper
 from batchlab.experiment.executors import perform, runs_here
@@ -24,11 +26,10 @@ from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
 from batchlab.simulation.service import service_inputs
 from batchlab.simulation.sleep import sleep_inputs
-from batchlab.units import is_whole
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
     from typing import Unpack
 
@@ -122,8 +123,8 @@ class Experiment:
         )
         self.policies = labelled("policies", policies, partial(as_policy, argument="policies:"), str)
         self.events = given_events(events, self.workloads)
-        self.seeds = (seeds,) if isinstance(seeds, int) else tuple(islice(seeds, _MOST_RUNS + 1))
-        self.replications = _at_least_one("replications", replications)
+        self.seeds = _seeds(seeds)
+        self.replications = rules.check(ExperimentError, "replications", replications, rules.COUNT)
         self.options = _options(options, arguments)
         self._options_of = _by_control(controls, self.options)
         self.observers = checked_observers(observers)
@@ -149,8 +150,6 @@ class Experiment:
             raise ExperimentError(
                 f"seeds = {shown(self.seeds)}; must be one or more, all different, e.g. (0,)."
             )
-        for seed in self.seeds:
-            replace(self.options, seed=seed)
 
     def _check_nodes(self) -> None:
         """Raise if the nodes of a system do not support the options, before all its runs fail."""
@@ -441,11 +440,12 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{count:,} {noun}s"
 
 
-def _at_least_one(argument: str, value: object) -> int:
-    if not is_whole(value) or value < 1:
-        raise ExperimentError(f"{argument} = {shown(value)}; must be an integer >= 1.")
-    return value
+def _seeds(given: int | Iterable[int]) -> tuple[int, ...]:
+    """Return the seeds as integers; raise if one is no seed."""
+    several = given if isinstance(given, Iterable) else (given,)
+    seeds = islice(several, _MOST_RUNS + 1)
+    return tuple(rules.check(ExperimentError, "seed", seed, rules.SEED) for seed in seeds)
 
 
 def _workers(value: int | None) -> int | None:
-    return None if value is None else _at_least_one("workers", value)
+    return rules.check(ExperimentError, "workers", value, rules.Optional(rules.COUNT))

@@ -128,7 +128,7 @@ _RULES = {
     "list_type": "must be a list",
     "model_type": "must be a table",
     "string_type": "must be a text",
-    "int_type": "must be an integer",
+    "int_type": "must be a whole number",
     "bool_type": "must be true or false",
     "literal_error": "must be {expected}",
 }

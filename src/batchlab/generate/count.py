@@ -1,9 +1,9 @@
 """Checks of the number of jobs to generate."""
 
-import operator
 from typing import SupportsIndex
 
-from batchlab.errors import WorkloadError, shown
+from batchlab.core import rules
+from batchlab.errors import WorkloadError
 
 __all__ = ["count_of_jobs"]
 
@@ -28,10 +28,4 @@ def count_of_jobs(jobs: SupportsIndex) -> int:
     WorkloadError
         If the argument is not a whole number from 1 to 10^9.
     """
-    try:
-        number = operator.index(jobs)
-    except TypeError:
-        number = 0
-    if not 1 <= number <= _MOST_JOBS:
-        raise WorkloadError(f"jobs = {shown(jobs)}; must be a whole number from 1 to 10^9.")
-    return number
+    return rules.check(WorkloadError, "jobs", jobs, rules.Whole(1, _MOST_JOBS))

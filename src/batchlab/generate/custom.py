@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab.core import rules
 from batchlab.core.distributions import Distribution, draw
-from batchlab.errors import WorkloadError, shown
+from batchlab.errors import WorkloadError
 from batchlab.generate.count import count_of_jobs
 from batchlab.workload.workload import Workload
 
@@ -71,8 +72,7 @@ def from_distributions(
     [0.0, 60.0, 120.0]
     """
     jobs = count_of_jobs(jobs)
-    if largest is not None and largest < 1:
-        raise WorkloadError(f"largest = {shown(largest)}; must be >= 1.")
+    largest = rules.check(WorkloadError, "largest", largest, rules.Optional(rules.COUNT))
     intervals = draw("arrival", arrival, jobs, seed)
     intervals[0] = 0.0
     tasks = np.clip(np.rint(draw("size", size, jobs, seed)), 1, largest or 2**32 - 1)

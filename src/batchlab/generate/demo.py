@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from batchlab.errors import WorkloadError, shown
-from batchlab.generate.count import count_of_jobs
+from batchlab.core import rules
+from batchlab.errors import WorkloadError
 from batchlab.system.system import System
-from batchlab.units import is_whole
 from batchlab.workload.workload import Workload
 
 __all__ = ["demo_system", "demo_workload"]
@@ -62,9 +61,7 @@ def demo_workload(jobs: int = 2000, *, seed: int = 0) -> Workload:
     on parallel supercomputers: modeling the characteristics of rigid jobs", JPDC 63(11), 2003. Round
     estimates: D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005.
     """
-    jobs = count_of_jobs(jobs)
-    if not is_whole(seed) or seed < 0:
-        raise WorkloadError(f"seed = {shown(seed)}; must be a whole number >= 0.")
+    jobs = rules.check(WorkloadError, "jobs", jobs, rules.COUNT)
     random = np.random.default_rng(seed)
     tasks = _sizes(random, jobs)
     run_time = _run_times(random, tasks)

@@ -20,13 +20,13 @@ checked against the paper. The archive specifies neither the emphasis nor the un
 """
 
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 import polars as pl
 
+from batchlab.core import rules
 from batchlab.core.distributions import Harmonic
-from batchlab.errors import WorkloadError, shown
+from batchlab.errors import WorkloadError
 from batchlab.generate.count import count_of_jobs
 from batchlab.random_streams import Floats, Integers, stream
 from batchlab.workload.header import Header
@@ -116,10 +116,8 @@ def feitelson(
     """
     jobs = count_of_jobs(jobs)
     given = parameters or FeitelsonParameters()
-    if not (isinstance(nodes, SupportsIndex) and 1 <= nodes <= _MOST_NODES):
-        raise WorkloadError(f"nodes = {shown(nodes)}; must be a whole number from 1 to 2^20.")
-    if not 0 < load < np.inf:
-        raise WorkloadError(f"load = {shown(load)}; must be a number above 0, as in 0.7.")
+    nodes = rules.check(WorkloadError, "nodes", nodes, rules.Whole(1, _MOST_NODES))
+    load = rules.check(WorkloadError, "load", load, rules.POSITIVE)
     table = _runs(given, jobs, nodes, load, seed).sort("submit_time", maintain_order=True)
     header = Header.from_fields(
         {

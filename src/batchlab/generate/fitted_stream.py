@@ -4,15 +4,15 @@ The third kind of input stream in the literature on the adequacy of models of jo
 of a job is a random variable with a distribution estimated from a log.
 """
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
+from batchlab.core import rules
 from batchlab.core.distributions import Constant, Distribution, Mixture, Truncated, drawn_again
-from batchlab.errors import WorkloadError, shown
+from batchlab.errors import WorkloadError
 from batchlab.generate.count import count_of_jobs
 from batchlab.generate.custom import from_distributions
 from batchlab.generate.fitting import Criterion, Fit, fit
@@ -90,12 +90,7 @@ class FittedStream:
         WorkloadError
             If a number breaks a rule.
         """
-        try:
-            number = operator.index(count)
-        except TypeError:
-            number = -1
-        if number < 0:
-            raise WorkloadError(f"count = {shown(count)}; must be a whole number >= 0.")
+        number = rules.check(WorkloadError, "count", count, rules.WHOLE)
         each = self.jobs if jobs is None else count_of_jobs(jobs)
         return [self._instance(each, seed, index) for index in range(number)]
 

@@ -21,13 +21,13 @@ that accumulate, and its random sequence differs.
 """
 
 from dataclasses import dataclass, replace
-from typing import SupportsIndex
 
 import numpy as np
 import polars as pl
 
+from batchlab.core import rules
 from batchlab.core.distributions import TwoStageUniform
-from batchlab.errors import WorkloadError, shown
+from batchlab.errors import WorkloadError
 from batchlab.generate.calendar import HALF_HOUR, SLOTS
 from batchlab.generate.count import count_of_jobs
 from batchlab.random_streams import Floats, stream
@@ -172,8 +172,7 @@ def lublin(
     """
     jobs = count_of_jobs(jobs)
     check_choice("kind", kind, LUBLIN_KINDS)
-    if not (isinstance(nodes, SupportsIndex) and 1 <= nodes <= _MOST_NODES):
-        raise WorkloadError(f"nodes = {shown(nodes)}; must be a whole number from 1 to 2^30.")
+    nodes = rules.check(WorkloadError, "nodes", nodes, rules.Whole(1, _MOST_NODES))
     tables = [
         _jobs_of(given if parameters is None else parameters, queue, jobs, nodes, seed)
         for queue, given in _sets(kind, nodes)

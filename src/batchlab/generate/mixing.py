@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from batchlab.core import rules
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.spelling import SkeletonSpec, columns_of, skeleton_spec, weighted
 from batchlab.random_streams import Floats, Integers, stream
-from batchlab.units import is_finite, is_whole
 from batchlab.workload.given import check_workload
 from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.workload import Workload
@@ -57,14 +57,9 @@ class Target:
 
     def __post_init__(self) -> None:
         skeleton_spec(self.application)
-        for name in ("tasks", "count"):
-            value = getattr(self, name)
-            if not (is_whole(value) and 1 <= value <= _MOST):
-                raise WorkloadError(f"{name} = {shown(value)}; must be a whole number from 1 to 10^9.")
+        number, seconds = rules.Whole(1, _MOST), rules.Optional(rules.SECONDS)
+        rules.hold(self, WorkloadError, tasks=number, count=number, requested_time=seconds)
         _check_count(self.count)
-        requested = self.requested_time
-        if requested is not None and not (is_finite(requested) and requested >= 0):
-            raise WorkloadError(f"requested_time = {shown(requested)}; must be a number of seconds >= 0.")
 
     @classmethod
     def parse(cls, text: str) -> "Target":
@@ -143,8 +138,7 @@ def mix(
     check_workload(workload)
     if not len(workload):
         raise WorkloadError(f"{workload.report.named()}: has no jobs; mix needs at least one.")
-    if not (is_finite(share) and 0 <= share <= 1):
-        raise WorkloadError(f"share = {shown(share)}; must be a number from 0 to 1.")
+    share = rules.check(WorkloadError, "share", share, rules.PROBABILITY)
     chosen = weighted(background)
     wanted = [each if isinstance(each, Target) else Target.parse(each) for each in _listed(targets)]
     _check_count(sum(target.count for target in wanted))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from batchlab.core import rules
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.sizes import SizeModel
 from batchlab.random_streams import Integers, stream
@@ -161,7 +162,5 @@ def _amounts(given: Mapping[str, Mapping[str, int]], bound: str, system: System)
         where = f"request_limits[{bound!r}][{name!r}]"
         if name not in system.resources:
             raise WorkloadError(f"{where}: the system has no such resource.{suggest(name, system.resources)}")
-        if not isinstance(amount, int | np.integer) or not 0 <= amount <= _MOST:
-            rule = "must be a whole number from 0 to 2^53, per node"
-            raise WorkloadError(f"{where} = {shown(amount)}; {rule}.")
-    return {name: int(amount) for name, amount in amounts.items()}
+        amounts[name] = rules.check(WorkloadError, where, amount, rules.Whole(0, _MOST))
+    return amounts

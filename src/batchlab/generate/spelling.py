@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from batchlab.core import rules
 from batchlab.core.spec import Call, Grammar, as_json
 from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
 from batchlab.skeleton.applications.registry import APPLICATIONS, arguments_of
-from batchlab.units import is_finite
 
 __all__ = ["SkeletonSpec", "columns_of", "skeleton_spec", "weighted"]
 
@@ -74,6 +74,5 @@ def weighted(applications: Mapping[str, float] | Sequence[str]) -> list[tuple[Sk
     )
     chosen = [(skeleton_spec(text), weight) for text, weight in pairs]
     for each, weight in chosen:
-        if not (is_finite(weight) and weight > 0):
-            raise WorkloadError(f"background: the weight of {each.name} is {shown(weight)}; must be > 0.")
+        rules.check(WorkloadError, f"background: the weight of {each.name}", weight, rules.POSITIVE)
     return [(each, float(weight)) for each, weight in chosen]

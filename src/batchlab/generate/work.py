@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from batchlab.core import rules
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.random_streams import Floats
 from batchlab.workload.application_jobs import run_times
@@ -101,8 +102,6 @@ def check_performance(performance: Mapping[str, float], name: str = "performance
             f"{name} = {shown(performance)}; must map resources to GFLOP per second, as in {{'core': 1.667}}."
         )
     for resource, value in performance.items():
-        real = isinstance(value, int | float | np.integer | np.floating)
-        if not real or not 0 <= value <= _FASTEST:
-            rule = "must be a number of GFLOP per second, from 0 to 10^18"
-            raise WorkloadError(f"{name}[{resource!r}] = {shown(value)}; {rule}.")
+        rule = rules.Number(0, most=_FASTEST, unit="GFLOP per second")
+        rules.check(WorkloadError, f"{name}[{resource!r}]", value, rule)
     return {resource: float(value) for resource, value in performance.items()}

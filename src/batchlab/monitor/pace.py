@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from batchlab.errors import MonitorError, shown
+from batchlab.core import rules
+from batchlab.errors import MonitorError
 
 __all__ = ["Pace", "PaceControl"]
 
@@ -31,8 +31,8 @@ class Pace:
     is_paused: bool = False
 
     def __post_init__(self) -> None:
-        if self.rate is not None and not 0 < self.rate < math.inf:
-            raise MonitorError(f"pace = {shown(self.rate)}; must be a finite number of seconds > 0.")
+        rate = rules.check(MonitorError, "pace", self.rate, rules.Optional(rules.SECONDS_ABOVE_0))
+        rules.set_field(self, "rate", rate)
 
 
 class PaceControl:

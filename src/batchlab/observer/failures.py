@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 import numpy as np
 import polars as pl
 
+from batchlab.core import rules
 from batchlab.errors import ObserverError, SimulationError, shown
 from batchlab.observer.outages import Outage, Outages, RandomOutages, Trace
 from batchlab.seam.components import Observer
@@ -92,10 +93,8 @@ class Failures(Observer):
                 f"on_failure = {on_failure!r} with every = {shown(every)}; checkpoints are taken "
                 "every = seconds."
             )
-        if every is not None and not 0 < every < inf:
-            raise ObserverError(f"every = {shown(every)}; must be a number of seconds > 0.")
-        if restarts is not None and restarts < 0:
-            raise ObserverError(f"restarts = {shown(restarts)}; must be >= 0.")
+        every = rules.check(ObserverError, "every", every, rules.Optional(rules.SECONDS_ABOVE_0))
+        restarts = rules.check(ObserverError, "restarts", restarts, rules.Optional(rules.WHOLE))
         self.outages: Outages = trace if isinstance(trace, RandomOutages) else Trace(trace)
         self.on_failure = on_failure
         self.every = every

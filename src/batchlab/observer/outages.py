@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import operator
 import zlib
 from dataclasses import dataclass, field
 from math import inf, isnan
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from batchlab.errors import ObserverError, shown
+from batchlab.core import rules
+from batchlab.errors import ObserverError
 from batchlab.observer.steps import table_of
 
 if TYPE_CHECKING:
@@ -149,12 +149,7 @@ class RandomOutages:
     _streams: dict[int, tuple[np.random.Generator, np.random.Generator]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        try:
-            self.seed = operator.index(self.seed)
-        except TypeError:
-            self.seed = -1
-        if self.seed < 0:
-            raise ObserverError(f"seed = {shown(self.seed)}; must be a whole number >= 0.")
+        self.seed = rules.check(ObserverError, "seed", self.seed, rules.WHOLE)
 
     def begin(self, nodes: int, since: float) -> None:
         """Restart the sequence for a number of nodes, which are all up at the first submission (s)."""

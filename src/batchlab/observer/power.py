@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
+from batchlab.core.rules import Number, Optional, check, hold, set_field
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer.steps import Source, Steps, steps_of
 from batchlab.seam.components import Observer
-from batchlab.system import rules
 from batchlab.units import is_finite
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     NodeDraws: TypeAlias = "Draws | Mapping[str, Draws]"
 
 __all__ = ["NodePower", "Power", "PowerNow", "draws_of_groups"]
+
+# Sums over machines and years are finite.
+_WATTS = Number(0, most=10**15, unit="watts")
 
 
 @dataclass(frozen=True)
@@ -62,16 +65,13 @@ class NodePower:
     drained: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "busy", self.idle if self.busy is None else self.busy)
-        named = {"idle": self.idle, "busy": self.busy, "drained": self.drained}
-        for name, drawn in {
-            **named,
-            **{f"per_unit[{key!r}]": at for key, at in self.per_unit.items()},
-        }.items():
-            try:
-                rules.watts(drawn)
-            except ValueError as rule:
-                raise ObserverError(f"NodePower: {name} = {shown(drawn)}; {rule}.") from None
+        hold(self, ObserverError, "NodePower: ", idle=_WATTS, busy=Optional(_WATTS), drained=_WATTS)
+        set_field(self, "busy", self.idle if self.busy is None else self.busy)
+        watts = {
+            key: check(ObserverError, f"NodePower: per_unit[{key!r}]", drawn, _WATTS)
+            for key, drawn in self.per_unit.items()
+        }
+        set_field(self, "per_unit", watts)
         if self.lit < self.idle:
             raise ObserverError(
                 f"NodePower: busy = {self.lit:g} W; must not be below idle = {self.idle:g} W."

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from batchlab.core import rules
 from batchlab.errors import ObserverError, one_line, reason_of, shown
 from batchlab.workload.unreadable import UNREADABLE
 
@@ -104,10 +105,8 @@ class Sampled(Steps):
     """
 
     def __init__(self, function: Callable[[float], float], every: float) -> None:
-        if not (np.isfinite(every) and every > 0):
-            raise ObserverError(f"every = {shown(every)}; must be a number of seconds > 0.")
         self.function = function
-        self.every = float(every)
+        self.every = float(rules.check(ObserverError, "every", every, rules.SECONDS_ABOVE_0))
         self._first = 0
         super().__init__(0.0, self._look(0))
 
@@ -224,8 +223,8 @@ def _steps_of(source: Source, every: float | None) -> Steps:
         if every is None:
             raise ObserverError("a function of time needs every = seconds between two looks at it.")
         return Sampled(source, every)
-    if isinstance(source, bool | int | float):
-        return Steps(0.0, source)
+    if isinstance(source, bool) or rules.number_of(source) is not None:
+        return Steps(0.0, source)  # type: ignore[arg-type]  # it is a number
     table = table_of(source, ("time", "value"))
     return Steps(table["time"].to_numpy(), table["value"].to_numpy())
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from batchlab import _kernel
-from batchlab.errors import ObserverError, shown
+from batchlab.core import rules
+from batchlab.errors import ObserverError
 from batchlab.observer.periods import too_many
 from batchlab.seam.components import Observer
-from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,14 +52,16 @@ class NodeWarming:
     initial: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("resistance", "capacity"):
-            number = getattr(self, name)
-            if not 0 < number < inf:
-                raise ObserverError(f"NodeWarming: {name} = {shown(number)}; must be a number > 0.")
-        for name in ("ambient", "initial"):
-            number = getattr(self, name)
-            if number is not None and not is_finite(number):
-                raise ObserverError(f"NodeWarming: {name} = {shown(number)}; must be in degrees Celsius.")
+        degrees = rules.Number(unit="degrees Celsius")
+        rules.hold(
+            self,
+            ObserverError,
+            "NodeWarming: ",
+            resistance=rules.POSITIVE,
+            capacity=rules.POSITIVE,
+            ambient=degrees,
+            initial=rules.Optional(degrees),
+        )
 
 
 class Temperature(Observer):
@@ -93,10 +94,8 @@ class Temperature(Observer):
     name = "temperature"
 
     def __init__(self, nodes: NodeWarming | Mapping[str, NodeWarming], *, every: float = 300.0) -> None:
-        if not 0 < every < inf:
-            raise ObserverError(f"every = {shown(every)}; must be a number of seconds > 0.")
         self.nodes = nodes
-        self.every = every
+        self.every = rules.check(ObserverError, "every", every, rules.SECONDS_ABOVE_0)
         self._rows: list[tuple[float, float, float]] = []
 
     def begin(self, view: View) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
+from batchlab.core import rules
 from batchlab.core.described import described, flag
 from batchlab.errors import SimulationError, shown, suggest
-from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     from batchlab.core.distributions import Distribution
@@ -49,18 +49,17 @@ class Delay:
     per_task: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_seconds("per_task", self.per_task)
+        rules.hold(self, SimulationError, per_task=rules.SECONDS)
         if isinstance(self.base, str):
             if not self.base.isidentifier():
                 self.distribution  # noqa: B018  # it checks the text
         elif isinstance(self.base, list | tuple):
-            object.__setattr__(self, "base", tuple(self.base))
             if not self.base:
                 raise SimulationError("base = (); give at least one measured value.")
-            for value in self.base:
-                _check_seconds("base", value)
+            base = tuple(rules.check(SimulationError, "base", each, rules.SECONDS) for each in self.base)
+            rules.set_field(self, "base", base)
         else:
-            _check_seconds("base", self.base)
+            rules.hold(self, SimulationError, base=rules.SECONDS)
 
     @cached_property
     def distribution(self) -> Distribution:
@@ -188,8 +187,3 @@ PHASES: tuple[Phase, ...] = get_args(Phase)
 """The phases of overheads: those of a run in order of time, then those of suspension."""
 
 _DELAY_FIELDS = frozenset(field.name for field in fields(Delay))
-
-
-def _check_seconds(name: str, value: object) -> None:
-    if not is_finite(value) or value < 0:
-        raise SimulationError(f"{name} = {shown(value)}; must be a finite number of seconds >= 0.")

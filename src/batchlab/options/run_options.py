@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
+from batchlab.core import rules
 from batchlab.core.declared import Help, declared, one_of
 from batchlab.errors import PlatformError, SimulationError, shown, suggest
-from batchlab.units import is_finite, is_whole
 from batchlab.vocabulary import (
     JOB_CHECKS,
-    LARGEST_SEED,
     ODD_JOB_ACTIONS,
     ORDERS_AT_INSTANT,
     SHARING_MODELS,
@@ -226,7 +225,8 @@ class RunOptions:
     ] = False
 
     def __post_init__(self) -> None:
-        for name, check in _RULES.items():
+        rules.hold(self, SimulationError, **_RULES)
+        for name, check in _CHECKS.items():
             check(name, getattr(self, name))
         for name, make in _OBJECTS.items():
             value = getattr(self, name)
@@ -391,19 +391,9 @@ class RunArguments(ExperimentArguments, total=False):
 _NAMES = frozenset(field.name for field in fields(RunOptions))
 
 
-def _check_seed(name: str, value: object) -> None:
-    if not is_whole(value) or not 0 <= value <= LARGEST_SEED:
-        raise SimulationError(f"{name} = {shown(value)}; must be an integer in [0, 2^64).")
-
-
 def _check_odd_jobs(name: str, value: object) -> None:
     if value is not None:
         _one_of(ODD_JOB_ACTIONS)(name, value)
-
-
-def _check_flag(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise SimulationError(f"{name} = {shown(value)}; must be True or False.")
 
 
 def _object(name: str, value: object) -> "Invocation | Overheads | Sensing":
@@ -435,11 +425,6 @@ def _controls(value: object) -> "RateControl | tuple[RateControl, ...] | None":
     return controls[0] if len(controls) == 1 else controls or None
 
 
-def _check_positive(name: str, value: object) -> None:
-    if not is_finite(value) or value <= 0:
-        raise SimulationError(f"{name} = {shown(value)}; must be a finite number > 0.")
-
-
 def _one_of(choices: Sequence[str]) -> Callable[[str, object], None]:
     def check(name: str, value: object) -> None:
         if value not in choices:
@@ -465,21 +450,23 @@ def _sharing(name: str, value: object) -> "str | NetworkModel":
     return network if network.changed else network.model
 
 
-# A check for each option: a function of name and value that raises for invalid values.
-_RULES: Mapping[str, Callable[[str, object], None]] = {
-    "seed": _check_seed,
+_RULES: Mapping[str, rules.Rule[object]] = {
+    "seed": rules.SEED,
+    "reference_rate": rules.POSITIVE,
+    "dispatch": rules.truth,
+    "reasons": rules.truth,
+    "clip_requests": rules.truth,
+    "task_times": rules.truth,
+    "key_events": rules.truth,
+    "usage": rules.truth,
+    "messages": rules.truth,
+}
+# Functions of the name and value of an option that raise an error if the value is wrong.
+_CHECKS: Mapping[str, Callable[[str, object], None]] = {
     "walltime": _one_of(WALLTIME_ACTIONS),
     "order_at_instant": _one_of(ORDERS_AT_INSTANT),
     "job_check": _one_of(JOB_CHECKS),
     "odd_jobs": _check_odd_jobs,
-    "reference_rate": _check_positive,
-    "dispatch": _check_flag,
-    "reasons": _check_flag,
-    "clip_requests": _check_flag,
-    "task_times": _check_flag,
-    "key_events": _check_flag,
-    "usage": _check_flag,
-    "messages": _check_flag,
 }
 
 

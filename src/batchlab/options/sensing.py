@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from batchlab.core import rules
 from batchlab.core.described import described
-from batchlab.errors import SimulationError, shown
-from batchlab.units import is_finite
+from batchlab.errors import SimulationError
 
 __all__ = ["Sensing"]
 
@@ -37,11 +37,8 @@ class Sensing:
     since: float | None = None
 
     def __post_init__(self) -> None:
-        if not is_finite(self.interval) or self.interval <= 0:
-            rule = "must be a finite number of seconds > 0"
-            raise SimulationError(f"interval = {shown(self.interval)}; {rule}.")
-        if self.since is not None and not is_finite(self.since):
-            raise SimulationError(f"since = {shown(self.since)}; must be an instant in seconds, or None.")
+        since = rules.Optional(rules.FINITE_SECONDS)
+        rules.hold(self, SimulationError, interval=rules.SECONDS_ABOVE_0, since=since)
         links: object = self.links
         if isinstance(links, str):
             raise SimulationError(f"links = {links!r}; must be names of links, as ({links!r},).")

@@ -10,15 +10,17 @@ from math import inf
 from operator import itemgetter
 from typing import Any
 
+from batchlab.core import rules
 from batchlab.core.spec import Grammar, flag_of, plain
 from batchlab.errors import SimulationError, shown, suggest
-from batchlab.units import format_number, is_finite
+from batchlab.units import format_number
 from batchlab.vocabulary import WAKING_CAUSES, WakingCause
 
 __all__ = ["NodeSleep"]
 
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _RULE = "timeout"
+_COUNT = rules.Number(0, unit="nodes", finite=False)
 _FLAGS = ("counted", "prefer_on")
 _SPECS = Grammar("rule", SimulationError, "timeout(300) or timeout(suspend=60, off=1800, keep=4)")
 
@@ -77,9 +79,7 @@ class NodeSleep:
         if self.wake not in WAKING_CAUSES:
             known = " or ".join(map(repr, WAKING_CAUSES))
             raise SimulationError(f"wake = {shown(self.wake)}; must be {known}.")
-        for name in _FLAGS:
-            if not isinstance(getattr(self, name), bool):
-                raise SimulationError(f"{name} = {shown(getattr(self, name))}; must be True or False.")
+        rules.hold(self, SimulationError, **dict.fromkeys(_FLAGS, rules.truth))
 
     @property
     def by_state(self) -> dict[str, float] | None:
@@ -178,9 +178,7 @@ def _after(given: object) -> float | tuple[tuple[str, float], ...]:
 
 
 def _idle(value: object, where: str) -> float:
-    if not is_finite(value) or value < 0:
-        raise SimulationError(f"{where} = {shown(value)}; must be a finite number of seconds >= 0.")
-    return float(value)
+    return float(rules.check(SimulationError, where, value, rules.SECONDS))
 
 
 def _keep(given: object) -> float | tuple[tuple[str | float, float], ...]:
@@ -188,25 +186,17 @@ def _keep(given: object) -> float | tuple[tuple[str | float, float], ...]:
         pairs = list(given.items() if isinstance(given, Mapping) else given)
         if not pairs:
             raise SimulationError("keep is empty; give a number of nodes.")
-        for time, count in pairs:
-            _check_number(count, f"keep[{time!r}]")
+        counts = [rules.check(SimulationError, f"keep[{time!r}]", count, _COUNT) for time, count in pairs]
         if len({isinstance(time, str) for time, _ in pairs}) > 1:
             raise SimulationError(
                 "keep has times of day and times of the simulation; use the one or the other."
             )
-        timed = [(_seconds(time), time, float(count)) for time, count in pairs]
+        timed = [(_seconds(time), time, float(count)) for (time, _), count in zip(pairs, counts, strict=True)]
         made = sorted(timed, key=itemgetter(0))
         if any(one[0] == other[0] for one, other in pairwise(made)):
             raise SimulationError("keep has a time twice; leave one out.")
         return tuple((time if isinstance(time, str) else at, count) for at, time, count in made)
-    _check_number(given, "keep")
-    return given  # type: ignore[return-value]  # it is checked
-
-
-def _check_number(value: object, where: str) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and (value == inf or (is_finite(value) and value >= 0))):
-        raise SimulationError(f"{where} = {shown(value)}; must be a number of nodes >= 0, or inf.")
+    return rules.check(SimulationError, "keep", given, _COUNT)
 
 
 def _seconds(time: object) -> float:
@@ -216,9 +206,11 @@ def _seconds(time: object) -> float:
         if found is None:
             raise SimulationError(f"keep[{time!r}]; must be a time of day as '08:00', or seconds.")
         return 3600.0 * int(found[1]) + 60.0 * int(found[2])
-    if not is_finite(time):
-        raise SimulationError(f"keep[{shown(time)}]; must be a time of day as '08:00', or seconds.")
-    return float(time)
+    try:
+        return float(rules.FINITE(time))
+    except ValueError:
+        rule = "must be a time of day as '08:00', or seconds"
+        raise SimulationError(f"keep[{shown(time)}]; {rule}.") from None
 
 
 def _flag(name: str, value: object) -> bool:

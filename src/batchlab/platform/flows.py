@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
+from batchlab.core import rules
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform.rules import set_field
 
@@ -278,11 +278,7 @@ def _task(task: ParallelTask, places: _Places) -> TaskColumns:
 
 
 def _amount(value: object, what: str) -> float:
-    if not isinstance(value, bool) and isinstance(value, int | float | np.number):
-        number = float(value)
-        if math.isfinite(number) and number >= 0.0:
-            return number
-    raise PlatformError(f"{what} = {shown(value)}; must be a finite number >= 0.")
+    return float(rules.check(PlatformError, what, value, rules.NOT_NEGATIVE))
 
 
 def _numbers(values: object, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:

@@ -50,8 +50,7 @@ class Disk:
     def __post_init__(self) -> None:
         if self.capacity is not None:
             rules.amount(self, "capacity", "bytes")
-        if not isinstance(self.whole_bytes, bool):
-            raise rules.refusal(self, "whole_bytes", self.whole_bytes, "must be True or False")
+        rules.truth(self, "whole_bytes")
 
 
 @dataclass(frozen=True)

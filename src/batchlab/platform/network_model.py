@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from batchlab import _kernel
+from batchlab.core import rules
 from batchlab.core.declared import spelled
 from batchlab.core.spec import Grammar, plain
 from batchlab.errors import PlatformError, shown, suggest
@@ -231,21 +231,12 @@ def _parsed(text: str) -> dict[str, object]:
 def _value(name: str, value: object) -> float | bool:
     """Check the value of a parameter."""
     if name == "cross_traffic":
-        if isinstance(value, bool):
-            return value
-        raise PlatformError(f"NetworkModel: cross_traffic = {shown(value)}; must be True or False.")
+        return rules.check(PlatformError, f"NetworkModel: {name}", value, rules.truth)
     positive = name in _POSITIVE
     if name in _UNITS:
         try:
             return _UNITS[name].read(value, positive=positive)
         except ValueError as broken:
             raise PlatformError(f"NetworkModel: {name} = {shown(value)}; {broken}.") from None
-    if not isinstance(value, bool) and hasattr(value, "__float__"):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number) and (number > 0.0 or (number == 0.0 and not positive)):
-            return number
-    rule = "> 0" if positive else ">= 0"
-    raise PlatformError(f"NetworkModel: {name} = {shown(value)}; must be a finite number {rule}.")
+    rule = rules.POSITIVE if positive else rules.NOT_NEGATIVE
+    return float(rules.check(PlatformError, f"NetworkModel: {name}", value, rule))

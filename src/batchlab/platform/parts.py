@@ -61,7 +61,7 @@ class Route:
         for gateway in ("source_gateway", "target_gateway"):
             if getattr(self, gateway) is not None:
                 rules.name(self, gateway)
-        rules.check_instance(self, "symmetrical", bool)
+        rules.truth(self, "symmetrical")
 
 
 @dataclass(frozen=True)

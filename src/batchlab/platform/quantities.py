@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
+from batchlab.core.rules import number_of
 from batchlab.errors import PlatformError, shown
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Unit:
         ValueError
             If the value is invalid; the message has the rule and the next step.
         """
-        amount = self._parsed(value) if isinstance(value, str) else _number(value)
+        amount = self._parsed(value) if isinstance(value, str) else number_of(value)
         if amount is None:
             raise ValueError(f'must be a {self.name}: a number, or a text like "{self.example}"')
         if not math.isfinite(amount) or amount < 0 or (positive and amount == 0):
@@ -85,16 +86,6 @@ class Unit:
         if unit not in self.factors:
             raise ValueError(f'has the unknown unit {shown(unit)}; write it like "{self.example}"')
         return number * self.factors[unit]
-
-
-def _number(value: object) -> float | None:
-    """Convert a number of Python or NumPy; None for other values, including Booleans."""
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        return None
-    try:
-        return float(value)
-    except (OverflowError, TypeError, ValueError):
-        return None
 
 
 SPEED = Unit(

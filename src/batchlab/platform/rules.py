@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import TypeVar
 
+from batchlab.core import rules
+from batchlab.core.rules import set_field
 from batchlab.errors import PlatformError, shown, suggest
 
 __all__ = [
@@ -24,17 +25,20 @@ __all__ = [
     "refusal",
     "set_field",
     "texts",
+    "truth",
 ]
 
 LARGEST_COUNT = 2**32 - 1
 MOST_NUMBERS = 2**20
-_LONGEST_NAME = 200
 _T = TypeVar("_T")
 
 
-def set_field(instance: object, field: str, value: object) -> None:
-    """Set a field of a frozen dataclass to its normalised value."""
-    object.__setattr__(instance, field, value)
+def _hold(instance: object, field: str, rule: rules.Rule[object]) -> None:
+    """Keep what a rule returns."""
+    try:
+        set_field(instance, field, rule(getattr(instance, field)))
+    except ValueError as broken:
+        raise refusal(instance, field, getattr(instance, field), str(broken)) from None
 
 
 def refusal(instance: object, field: str, value: object, rule: str) -> PlatformError:
@@ -46,34 +50,24 @@ def refusal(instance: object, field: str, value: object, rule: str) -> PlatformE
 
 
 def name(instance: object, field: str = "name", *, empty: bool = False) -> None:
-    """Check that a field is a name."""
-    value = getattr(instance, field)
-    if value == "" and empty:
-        return
-    if not isinstance(value, str) or not value or len(value) > _LONGEST_NAME or not value.isprintable():
-        rule = f"must be a name of 1 to {_LONGEST_NAME} printable characters"
-        raise refusal(instance, field, value, rule)
+    """Hold a field to being a name."""
+    _hold(instance, field, rules.Name(empty=empty))
 
 
 def count(instance: object, field: str, least: int = 0) -> None:
-    """Check that a field is a whole number, and normalise it."""
-    value = getattr(instance, field)
-    if not isinstance(value, bool):
-        with suppress(TypeError):
-            number = operator.index(value)
-            if least <= number <= LARGEST_COUNT:
-                set_field(instance, field, number)
-                return
-    raise refusal(instance, field, value, f"must be a whole number from {least} to 2^32 - 1")
+    """Hold a field to being a whole number."""
+    _hold(instance, field, rules.Whole(least, LARGEST_COUNT))
 
 
 def amount(instance: object, field: str, unit: str) -> None:
-    """Check that a field is a number > 0, and normalise it."""
-    value = getattr(instance, field)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value <= sys.float_info.max:
-        raise refusal(instance, field, value, f"must be a finite number of {unit} > 0")
-    set_field(instance, field, float(value))
+    """Hold a field to being a number > 0."""
+    _hold(instance, field, rules.Number(above=0, unit=unit))
+    set_field(instance, field, float(getattr(instance, field)))
+
+
+def truth(instance: object, field: str) -> None:
+    """Hold a field to being a truth value."""
+    _hold(instance, field, rules.truth)
 
 
 def choice(instance: object, field: str, known: Iterable[str]) -> None:
@@ -103,12 +97,9 @@ def check_instance(instance: object, field: str, kind: type[object], *, none: bo
 def names(instance: object, field: str) -> None:
     """Check that a field is a tuple of names."""
     value = getattr(instance, field)
-    valid = isinstance(value, tuple | list) and all(
-        isinstance(each, str) and 0 < len(each) <= _LONGEST_NAME and each.isprintable() for each in value
-    )
-    if not valid:
+    if not isinstance(value, tuple | list):
         raise refusal(instance, field, value, "must be a tuple of names")
-    set_field(instance, field, tuple(value))
+    _hold(instance, field, rules.Each(rules.NAME, "a tuple of names"))
 
 
 def numbers(instance: object, field: str, least: int = 0) -> None:

@@ -104,5 +104,5 @@ def _number(name: object, value: object) -> float:
     except (TypeError, ValueError):
         raise PlatformError(f"option {name} = {shown(value)}; must be a number.") from None
     if truth and number not in {0.0, 1.0}:
-        raise PlatformError(f"option {name} = {shown(value)}; must be True or False.")
+        raise PlatformError(f"option {name} = {shown(value)}; must be true or false.")
     return number

@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from batchlab.adequacy import Comparison, Reference
+from batchlab.core import rules
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import INK, begin, choice, colour, dress, legend, line_style, plot, tint
 from batchlab.plot.scales import duration_axis, log_axis, short_duration
-from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -204,9 +204,8 @@ def _limit(reference: Reference | float | None, found: Mapping[str, Comparison])
     if reference is None:
         known = {each.P_max for each in found.values()}
         return known.pop() if len(known) == 1 else None
-    if not is_finite(reference) or reference < 0:
-        raise ResultError(f"reference = {shown(reference)}; must be a Reference, or seconds >= 0.")
-    return reference
+    rule = rules.Number(0, unit="seconds", hint="or a Reference")
+    return rules.check(ResultError, "reference", reference, rule)
 
 
 def _draw_band(ax: Axes, reference: Reference) -> None:

@@ -9,12 +9,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from batchlab.core import spec
+from batchlab.core import rules, spec
 from batchlab.errors import PlatformError, PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy.registry import SPECS
-from batchlab.units import format_number, is_finite, is_whole
+from batchlab.units import format_number
 from batchlab.vocabulary import LARGEST_SEED
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from batchlab.system import System
 
 __all__ = ["PARAMETERS", "mapping_of", "placed_by", "ranking_of"]
+
+T = TypeVar("T")
 
 PARAMETERS = {
     "first_fit": ("order",),
@@ -45,7 +47,6 @@ _MOST = 2**31 - 1
 _BLOCKS = 2
 # One hour; and the value in the simulator published with the paper.
 _THRESHOLDS = {"requested_time": 3600.0, "nodes": 512.0}
-_LARGEST = 2.0**53
 _CENTRES = 64
 _BY: dict[str, tuple[str, ...]] = {
     "dual_end": ("requested_time", "nodes"),
@@ -135,11 +136,12 @@ class _Rule:
 
     def whole(self, argument: spec.Argument, name: str, least: int = 1, most: int = _MOST) -> int:
         """Return an integer argument, after checking its range."""
-        value = argument.value
-        if is_whole(value) and least <= value <= most:
-            return value
-        given = spec.written(value)
-        raise self.error(f"{name} = {given}; must be an integer from {least} to {most}.", argument)
+        return self.checked(argument, name, rules.Whole(least, most))
+
+    def checked(self, argument: spec.Argument, name: str, rule: rules.Rule[T]) -> T:
+        """Return an argument as a rule returns it."""
+        where = self.text.where(argument.position)
+        return rules.check(PolicyError, name, argument.value, rule, written=spec.written, where=where)
 
     def blocks(self) -> int | None:
         """Return the number of blocks; None if the order is not divided."""
@@ -174,11 +176,7 @@ class _Rule:
         if "threshold" not in self.call.keys:
             return _THRESHOLDS[self.by()]
         argument = self.call.keys["threshold"]
-        value = argument.value
-        if is_finite(value) and 0 <= value <= _LARGEST:
-            return float(value)
-        given = spec.written(value)
-        raise self.error(f"threshold = {given}; must be a number from 0 to 2^53.", argument)
+        return float(self.checked(argument, "threshold", rules.UP_TO_2_53))
 
     def choice(self, key: str, names: Sequence[str]) -> str:
         """Return the value of a key, one of some names; by default the first."""

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from batchlab.core import spec
+from batchlab.core import rules, spec
 from batchlab.errors import PolicyError, shown, suggest
 from batchlab.policy.registry import SPECS
-from batchlab.units import format_number, is_finite
+from batchlab.units import format_number
 from batchlab.vocabulary import FAVOURED_SIZES
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Multifactor", "keys_of", "ordered_by", "score_growth"]
 
 _WEEK = 604_800.0
-_LARGEST = 2.0**53
 _RESOURCE = re.compile(r"\s*([^=,\s]+)\s*=\s*([^=,\s]+)\s*")
 
 
@@ -121,11 +120,9 @@ def _number(text: spec.Spec, call: spec.Call, key: str, usual: float) -> float:
     """Return a non-negative number, after checking it."""
     if key not in call.keys:
         return usual
-    value = call.keys[key].value
-    if is_finite(value) and 0 <= value <= _LARGEST:
-        return float(value)
-    given = spec.written(value)
-    raise PolicyError(f"{key} = {given}; must be a number from 0 to 2^53.{_where(text, call, key)}")
+    value, where = call.keys[key].value, _where(text, call, key)
+    rule = rules.UP_TO_2_53
+    return float(rules.check(PolicyError, key, value, rule, written=spec.written, where=where))
 
 
 def _resources(text: spec.Spec, call: spec.Call) -> dict[str, float]:
@@ -141,7 +138,7 @@ def _resources(text: spec.Spec, call: spec.Call) -> dict[str, float]:
     for part in value.split(","):
         match = _RESOURCE.fullmatch(part)
         weight = _read(match[2]) if match else math.nan
-        if match is None or not 0 <= weight <= _LARGEST or match[1] in found:
+        if match is None or not 0 <= weight <= 2**53 or match[1] in found:
             raise PolicyError(f"tres = {shown(value)}; {rule}, each once, from 0 to 2^53.{where}")
         found[match[1]] = weight
     return found

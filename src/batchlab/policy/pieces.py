@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import operator
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from batchlab.core import spec
+from batchlab.core import rules, spec
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy.mappings import PARAMETERS, placed_by
 from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS
@@ -80,13 +78,8 @@ def known(kind: str, name: object, table: Collection[str], where: str = "") -> s
 
 def whole(name: str, value: object, least: int, most: int, where: str = "") -> int:
     """Check an integer, and return it."""
-    if not isinstance(value, bool):
-        with suppress(TypeError):
-            number = operator.index(value)  # type: ignore[arg-type]  # that is the question
-            if least <= number <= most:
-                return number
-    given = spec.written(value)
-    raise PolicyError(f"{name} = {given}; must be an integer from {least} to {most}.{where}")
+    rule = rules.Whole(least, most)
+    return rules.check(PolicyError, name, value, rule, written=spec.written, where=where)
 
 
 def refuse_others(text: spec.Spec, call: spec.Call, keys: Collection[str] = (), *, values: int = 0) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from batchlab.core import spec
+from batchlab.core import rules, spec
 from batchlab.errors import PolicyError, shown, suggest
 from batchlab.units import format_number
 from batchlab.vocabulary import NODE_SELECTIONS
@@ -216,17 +214,14 @@ class SlurmParameters:
         if self.select not in NODE_SELECTIONS:
             known = suggest(str(self.select), NODE_SELECTIONS)
             raise PolicyError(f"select = {shown(self.select)}; must name how nodes are selected.{known}")
-        for key in _SWITCHES:
-            value = getattr(self, key)
-            if not isinstance(value, bool):
-                raise PolicyError(f"{key} = {shown(value)}; must be true or false.")
+        rules.hold(self, PolicyError, **dict.fromkeys(_SWITCHES, rules.truth))
         for key in _OF_CORES:
             if getattr(self, key) and self.select != "cores":
                 raise PolicyError(f"{key} = True; goes with select = 'cores', not with {shown(self.select)}.")
         for key, (least, most) in _WHOLE.items():
-            object.__setattr__(self, key, _whole(key, getattr(self, key), least, most))
+            rules.hold(self, PolicyError, **{key: rules.Whole(least, most)})
         if self.bf_max_time is not None:
-            object.__setattr__(self, "bf_max_time", _whole("bf_max_time", self.bf_max_time, 1, _YEAR))
+            rules.hold(self, PolicyError, bf_max_time=rules.Whole(1, _YEAR))
         ends = {
             "main_lag": 1,
             "bf_test_time": 1,
@@ -364,20 +359,9 @@ def _made(chosen: Mapping[str, object], where: str) -> SlurmParameters:
         raise PolicyError(f"{error}{where}") from None
 
 
-def _whole(key: str, value: object, least: int, most: int) -> int:
-    if not isinstance(value, bool):
-        with suppress(TypeError):
-            number = operator.index(value)  # type: ignore[arg-type]  # that is the question
-            if least <= number <= most:
-                return number
-    raise PolicyError(f"{key} = {shown(value)}; must be an integer from {least} to {most}.")
-
-
 def _seconds(key: str, value: object, end: float) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < end:
-        return float(value)
-    below = "" if end == math.inf else f" to less than {end}"
-    raise PolicyError(f"{key} = {shown(value)}; must be seconds from 0{below}.")
+    below = None if end == math.inf else end
+    return float(rules.check(PolicyError, key, value, rules.Number(0, below=below, unit="seconds")))
 
 
 def _written(value: object) -> str:

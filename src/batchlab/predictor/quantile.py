@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from batchlab.core import rules
 from batchlab.errors import PolicyError, missing_extra
 from batchlab.predictor.history import Corrected
 
@@ -74,11 +75,9 @@ class Quantile(Corrected):
         column: str = "user_id",
         further: Sequence[str] = (),
     ) -> None:
-        if not 0 < quantile < 1:
-            raise PolicyError(f"quantile = {quantile}; must be in (0, 1).")
-        for name, value in (("batch", batch), ("window", window)):
-            if value < 1:
-                raise PolicyError(f"{name} = {value}; must be at least 1.")
+        quantile = rules.check(PolicyError, "quantile", quantile, rules.Number(above=0, below=1))
+        batch = rules.check(PolicyError, "batch", batch, rules.COUNT)
+        window = rules.check(PolicyError, "window", window, rules.COUNT)
         super().__init__(column)
         self.quantile = quantile
         self.batch = batch

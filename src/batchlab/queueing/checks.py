@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from typing import SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
+from batchlab.core import rules
 from batchlab.errors import QueueingError, shown
 
 __all__ = ["Floats", "Integers", "numbers", "positive", "probability", "unstable", "whole", "whole_numbers"]
@@ -20,31 +19,18 @@ _LARGEST = 2**63 - 1
 
 
 def positive(name: str, value: float, *, zero: bool = False) -> float:
-    """Check and return a finite number above 0; with `zero`, at least 0."""
-    number = _number(value)
-    if math.isfinite(number) and (number > 0 or (zero and number == 0)):
-        return number
-    rule = ">= 0" if zero else "> 0"
-    raise QueueingError(f"{name} = {shown(value)}; must be a finite number {rule}.")
+    """Give a finite number above 0; with `zero` at least 0."""
+    return float(rules.check(QueueingError, name, value, rules.NOT_NEGATIVE if zero else rules.POSITIVE))
 
 
 def probability(name: str, value: float) -> float:
-    """Check and return a number from 0 to 1."""
-    number = _number(value)
-    if 0 <= number <= 1:
-        return number
-    raise QueueingError(f"{name} = {shown(value)}; must be a probability, from 0 to 1.")
+    """Give a number from 0 to 1."""
+    return float(rules.check(QueueingError, name, value, rules.PROBABILITY))
 
 
 def whole(name: str, value: SupportsIndex, least: int = 1) -> int:
-    """Check and return an integer that is at least `least`."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if least <= number <= _LARGEST:
-        return number
-    raise QueueingError(f"{name} = {shown(value)}; must be a whole number >= {least}.")
+    """Give a whole number that is at least this."""
+    return rules.check(QueueingError, name, value, rules.Whole(least, _LARGEST))
 
 
 def numbers(name: str, values: npt.ArrayLike) -> Floats:
@@ -77,10 +63,3 @@ def unstable(load: str, value: float, limit: str, bound: float) -> QueueingError
         f"{load} = {value:g} is not below {limit} = {bound:g}: the queue grows without bound and has no "
         "stationary mean. Lower the arrival rate, or serve faster."
     )
-
-
-def _number(value: float) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan

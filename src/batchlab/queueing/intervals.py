@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from scipy.special import stdtrit
 
-from batchlab.errors import QueueingError, shown
+from batchlab.core import rules
+from batchlab.errors import QueueingError
 
 if TYPE_CHECKING:
     from batchlab.queueing.checks import Floats
@@ -55,10 +56,8 @@ class Interval:
 
 
 def confidence_level(confidence: float) -> float:
-    """Check and return the level of a confidence interval."""
-    if isinstance(confidence, float | int) and 0 < confidence < 1:
-        return float(confidence)
-    raise QueueingError(f"confidence = {shown(confidence)}; must be between 0 and 1. The usual one is 0.95.")
+    """Check the level of a confidence interval."""
+    return float(rules.check(QueueingError, "confidence", confidence, rules.CONFIDENCE))
 
 
 def interval(values: Floats, confidence: float = 0.95) -> Interval:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
+from batchlab.core import rules
 from batchlab.errors import QueueingError, shown, suggest
 from batchlab.queueing.checks import Floats, positive, whole
 from batchlab.queueing.intervals import Interval, batch_means, confidence_level, interval
@@ -261,10 +262,9 @@ def _warm_up(given: str | float) -> str | float:
     """Check the argument `warm_up`: a rule, a number of observations, or a share of them."""
     if given == "mser5":
         return given
-    if isinstance(given, int | np.integer) and given >= 0:
-        return int(given)
-    if isinstance(given, float) and 0 <= given < 1:
-        return given
+    number = rules.number_of(given)
+    if number is not None and (0 <= number < 1 or (isinstance(number, int) and number > 0)):
+        return number
     raise QueueingError(
         f"warm_up = {shown(given)}; must be 'mser5', a number of observations, or a share of them below 1."
     )

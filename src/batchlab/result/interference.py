@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from batchlab._kernel import ApplicationJobs, run_job_alone
-from batchlab.errors import ResultError, shown
+from batchlab.core import rules
+from batchlab.errors import ResultError
 from batchlab.vocabulary import JOB_STATES
 from batchlab.workload.application_jobs import application_jobs
 from batchlab.workload.requests import amounts
@@ -46,8 +47,7 @@ def interference_table(run: RunRecord, threads: int | None) -> pl.DataFrame:
     ResultError
         If the system has no platform, the number of threads is invalid, or a job cannot run alone.
     """
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise ResultError(f"threads = {shown(threads)}; must be a whole number >= 1.")
+    threads = rules.check(ResultError, "threads", threads, rules.Optional(rules.COUNT))
     platform = run.system.platform
     if platform is None:
         rule = "jobs disturb each other on one: use System.of(platform)"

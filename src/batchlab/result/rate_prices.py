@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from batchlab.core import rules
 from batchlab.errors import ResultError, shown
-from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,8 +54,7 @@ class RatePrices:
             if not isinstance(prices, Mapping) or not (prices or name == "down"):
                 raise ResultError(f"{name} = {shown(prices)}; must give watts by rate, as {{2.0: 0.041}}.")
             for value in prices.values():
-                if not is_finite(value) or value < 0:
-                    raise ResultError(f"{name} holds {shown(value)}; must be a finite number of watts >= 0.")
+                rules.check(ResultError, f"{name}: watts", value, rules.NOT_NEGATIVE)
         if set(self.busy) != set(self.idle):
             rates = f"busy has the rates {sorted(self.busy)}, idle {sorted(self.idle)}"
             raise ResultError(f"{rates}; give the same.")

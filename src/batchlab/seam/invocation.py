@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from batchlab.core import rules
 from batchlab.core.described import described, flag
-from batchlab.errors import SimulationError, shown
-from batchlab.units import is_finite
+from batchlab.errors import SimulationError
 
 if TYPE_CHECKING:
     from batchlab._kernel import Job
@@ -66,12 +66,13 @@ class Invocation:
     def __post_init__(self) -> None:
         for name in ("on_submit", "on_finalise", "on_scheduling_point", "on_reconfiguration"):
             object.__setattr__(self, name, flag(name, getattr(self, name)))
-        for name in ("interval", "minimum_interval"):
-            value = getattr(self, name)
-            if not is_finite(value) or value < 0:
-                raise SimulationError(f"{name} = {shown(value)}; must be a finite number of seconds >= 0.")
-        if self.since is not None and not is_finite(self.since):
-            raise SimulationError(f"since = {shown(self.since)}; must be an instant in seconds, or None.")
+        rules.hold(
+            self,
+            SimulationError,
+            interval=rules.SECONDS,
+            minimum_interval=rules.SECONDS,
+            since=rules.Optional(rules.FINITE_SECONDS),
+        )
         if self.interval == 0 and not (self.on_submit and self.on_finalise):
             raise SimulationError(
                 "interval = 0 without on_submit and on_finalise; jobs could wait for ever. "

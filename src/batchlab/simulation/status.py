@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.errors import SimulationError, shown
+from batchlab.core import rules
+from batchlab.errors import SimulationError
 from batchlab.markup import card
 from batchlab.system.limits import waiting_reasons
-from batchlab.units import format_duration, is_whole
+from batchlab.units import format_duration
 from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
@@ -171,10 +172,8 @@ def columns_of(kernel: _kernel.Simulation, latest: int) -> _kernel.StatusColumns
     SimulationError
         If `latest` is negative.
     """
-    if not is_whole(latest) or latest < 0:
-        raise SimulationError(f"latest = {shown(latest)}; must be >= 0.")
     # No run has more events.
-    return kernel.status(min(latest, sys.maxsize))
+    return kernel.status(min(rules.check(SimulationError, "latest", latest, rules.WHOLE), sys.maxsize))
 
 
 def shares_in_use(system: System, idle: list[int]) -> dict[str, float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from batchlab.errors import ApplicationError, shown
-from batchlab.units import is_finite
+from batchlab.core import rules
+from batchlab.errors import ApplicationError
 
 __all__ = ["CacheLevel", "CoreModel"]
 
@@ -63,14 +63,12 @@ class CoreModel:
     memory: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "caches"}
-        levels = tuple(CacheLevel(*level) for level in self.caches)
-        object.__setattr__(self, "caches", levels)
-        for place, level in enumerate(levels):
-            numbers |= {f"caches[{place}].{name}": value for name, value in level._asdict().items()}
-        for name, value in numbers.items():
-            if not (is_finite(value) and value >= 0):
-                raise ApplicationError(f"{name} = {shown(value)}; must be a finite number >= 0.")
+        numbers = [each.name for each in fields(self) if each.name != "caches"]
+        rules.hold(self, ApplicationError, **dict.fromkeys(numbers, rules.NOT_NEGATIVE))
+        levels = tuple(
+            _level(f"caches[{place}]", CacheLevel(*level)) for place, level in enumerate(self.caches)
+        )
+        rules.set_field(self, "caches", levels)
         if self.clock == 0:
             raise ApplicationError("clock = 0; must be cycles per second > 0.")
         for place, level in enumerate(levels):
@@ -92,7 +90,12 @@ class CoreModel:
         """Return the time of the given numbers of operations and data accesses."""
         given = {"integer": integer, "floating": floating, "vector": vector, "accesses": accesses}
         for name, value in given.items():
-            if not (is_finite(value) and value >= 0):
-                raise ApplicationError(f"{name} = {shown(value)}; must be a finite number >= 0.")
+            rules.check(ApplicationError, name, value, rules.NOT_NEGATIVE)
         cycles = integer * self.integer + floating * self.floating + vector * self.vector
         return (cycles + accesses * self.cycles_per_access) / self.clock
+
+
+def _level(where: str, level: CacheLevel) -> CacheLevel:
+    numbers = level._asdict().items()
+    taken = (rules.check(ApplicationError, f"{where}.{name}", at, rules.NOT_NEGATIVE) for name, at in numbers)
+    return CacheLevel(*taken)

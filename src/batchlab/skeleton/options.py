@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from batchlab.errors import ApplicationError, shown
+from batchlab.core import rules
+from batchlab.errors import ApplicationError
 
 __all__ = ["MessageOptions"]
 
@@ -44,11 +44,12 @@ class MessageOptions:
     receive_overhead: float = 0.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            infinite = field.name == "eager_threshold" and value == math.inf
-            if not number or not (value >= 0 and (math.isfinite(value) or infinite)):
-                raise ApplicationError(
-                    f"MessageOptions: {field.name} = {shown(value)}; must be a number >= 0."
-                )
+        rules.hold(
+            self,
+            ApplicationError,
+            "MessageOptions: ",
+            eager_threshold=rules.Number(0, finite=False),
+            envelope=rules.NOT_NEGATIVE,
+            send_overhead=rules.NOT_NEGATIVE,
+            receive_overhead=rules.NOT_NEGATIVE,
+        )

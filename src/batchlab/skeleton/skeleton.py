@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from batchlab.application.rules import instance, set_field
 from batchlab.application.tasks import Task
+from batchlab.core import rules
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton.aggregate import aggregate
 from batchlab.skeleton.assemble import Assembled, assemble
@@ -79,8 +80,7 @@ class Skeleton(Task):
             raise ApplicationError(
                 f"function = {shown(self.function)}; must be callable with a communicator."
             )
-        if isinstance(self.ranks, bool) or not isinstance(self.ranks, int) or self.ranks < 1:
-            raise ApplicationError(f"ranks = {shown(self.ranks)}; must be a whole number >= 1.")
+        rules.hold(self, ApplicationError, ranks=rules.COUNT)
         instance(self.options, MessageOptions, "options", "a MessageOptions")
         if self.fidelity not in FIDELITIES:
             raise ApplicationError(

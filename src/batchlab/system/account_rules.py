@@ -7,61 +7,46 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from batchlab.core import rules
 from batchlab.errors import suggest
 from batchlab.system.rules import LARGEST_AMOUNT, resource_name, truth
 from batchlab.vocabulary import FAIR_SHARE_RULES, USAGE_DECAYS
 
 __all__ = ["FAIR_SHARE", "account_shares", "not_negative", "user_shares"]
 
-_LEAST = 2.0**-53
 _ENTRY = 3
 
 
-def _number(value: object, rule: str, least: float, most: float) -> float:
-    """Check that a number is in a closed interval, and return it as a float."""
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise ValueError(rule)
-    try:
-        number = float(value)
-    except (OverflowError, TypeError, ValueError):
-        raise ValueError(rule) from None
-    if not least <= number <= most:
-        raise ValueError(rule)
-    return number
-
-
-def not_negative(value: object) -> float:
-    """Check a number >= 0."""
-    return _number(value, "must be a number from 0 to 2^53", 0.0, LARGEST_AMOUNT)
-
-
-def _positive(value: object) -> float:
-    return _number(value, "must be a number above 0, at most 2^53", _LEAST, LARGEST_AMOUNT)
+_LEAST = 2.0**-53
+not_negative = rules.Number(0, most=LARGEST_AMOUNT, floating=True)
+_positive = rules.Number(_LEAST, most=LARGEST_AMOUNT, floating=True)
+_shares = rules.Number(
+    _LEAST, most=LARGEST_AMOUNT, floating=True, hint='or "parent"; leave out accounts that may have nothing'
+)
+_user_shares = rules.Number(0, most=LARGEST_AMOUNT, floating=True, hint='or "parent"')
+_half_life = rules.Number(
+    _LEAST, unit="seconds", finite=False, floating=True, hint='"inf" if past use always counts'
+)
 
 
 def _seconds(value: object) -> float:
     if value == "inf":
         return math.inf
-    return _number(value, 'must be seconds above 0, or "inf" where past use always counts', _LEAST, math.inf)
-
-
-def _fraction(value: object) -> float:
-    return _number(value, "must be a number from 0 to 1", 0.0, 1.0)
+    return _half_life(value)
 
 
 def account_shares(value: object) -> float | Literal["parent"]:
     """Check the shares of an account among its siblings."""
     if value == "parent":
         return "parent"
-    rule = 'must be a number above 0, or "parent"; leave out accounts that may have nothing'
-    return _number(value, rule, _LEAST, LARGEST_AMOUNT)
+    return _shares(value)
 
 
 def user_shares(value: object) -> float | Literal["parent"]:
     """Check the shares of a user in an account."""
     if value == "parent":
         return "parent"
-    return _number(value, 'must be a number from 0 on, or "parent"', 0.0, LARGEST_AMOUNT)
+    return _user_shares(value)
 
 
 def _one_of(known: Collection[str]) -> Callable[[object], str]:
@@ -113,7 +98,7 @@ FAIR_SHARE: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "damping": _positive,
         "weights": _weights,
         "max_tres": truth,
-        "decay_factor": _fraction,
+        "decay_factor": rules.Number(0, most=1, floating=True),
         "decay_period": _positive,
         "least_usage": not_negative,
         "usage": _past_usage,

@@ -103,7 +103,7 @@ class Limit:
         if not has_amounts and all(getattr(self, key) is None for key in (*_COUNTS, "time")):
             counted = ", ".join((*_COUNTS, "time", *_AMOUNTS))
             raise SystemDescriptionError(f"{where} limits nothing; give one of {counted}.")
-        checked(rules.truth, self.blocks, f"{where}: blocks")
+        set_field(self, "blocks", checked(rules.truth, self.blocks, f"{where}: blocks"))
         if not isinstance(self.applies_to, Conditions):
             raise SystemDescriptionError(
                 f"{where}: applies_to = {shown(self.applies_to)}; must be Conditions."

@@ -67,7 +67,9 @@ class Preemption:
                 f"preemption.grace_time = {shown(self.grace_time)} with mode = 'suspend'; must be 0 there. "
                 "Leave it out, or take the mode 'requeue' or 'cancel'."
             )
-        checked(rules.truth, self.youngest_first, "preemption.youngest_first")
+        set_field(
+            self, "youngest_first", checked(rules.truth, self.youngest_first, "preemption.youngest_first")
+        )
 
 
 def check_preemption(

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from batchlab.core.rules import Whole
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.node_ranges import node_ranges
 from batchlab.system import account_rules, rules
@@ -224,8 +225,4 @@ def _check_conditions(given: object, where: str) -> None:
         raise SystemDescriptionError(f"{where}: admits = {shown(given)}; must be Conditions.")
 
 
-def _priority(value: object) -> int:
-    number = rules.whole(value)
-    if abs(number) > _LARGEST_PRIORITY:
-        raise ValueError("must be an integer of at most 2^31 - 1 in size")
-    return number
+_priority = Whole(-_LARGEST_PRIORITY, _LARGEST_PRIORITY)

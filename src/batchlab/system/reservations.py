@@ -93,8 +93,8 @@ class Reservation:
             raise SystemDescriptionError(
                 f"{where}: admits = {shown(self.admits)}; must be Conditions, or None for maintenance."
             )
-        checked(rules.truth, self.flexible, f"{where}: flexible")
-        checked(rules.truth, self.cancels, f"{where}: cancels")
+        set_field(self, "flexible", checked(rules.truth, self.flexible, f"{where}: flexible"))
+        set_field(self, "cancels", checked(rules.truth, self.cancels, f"{where}: cancels"))
         if self.flexible and self.admits is None:
             raise SystemDescriptionError(
                 f"{where}: flexible = True, but no job uses it; give admits, or leave flexible out."

@@ -5,12 +5,10 @@ message. The constructors of `system` and the models of file readers share the r
 all sources of a value.
 """
 
-import math
-import operator
 import re
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 
+from batchlab.core import rules
 from batchlab.errors import suggest
 from batchlab.workload.resource_names import LONGEST_NAME, is_resource_name, names_job_column
 
@@ -39,43 +37,25 @@ LARGEST_AMOUNT = 2**53
 LARGEST_WEIGHT = 4_294_967_280
 MOST_NODES = 100_000_000
 
-# Then sums over machines and years are finite.
-_LARGEST_POWER = 1e15
 _FEATURE = re.compile(r"[^&|()\[\]*,\s]+")
 
 
-def whole(value: object) -> int:
-    """Check an integer of Python or NumPy; Booleans and fractions are errors."""
-    if not isinstance(value, bool):
-        with suppress(TypeError):
-            return operator.index(value)  # type: ignore[arg-type]  # that is the question
-    raise ValueError("must be an integer; write it without a fraction or quotes")
-
-
-def amount(value: object) -> int:
-    """Check the amount of a resource of one node."""
-    number = whole(value)
-    if not 0 <= number <= LARGEST_AMOUNT:
-        raise ValueError(
-            "must be an integer from 0 to 2^53; choose a larger unit, or 0 where a node has none"
-        )
-    return number
-
-
-def count(value: object) -> int:
-    """Check the number of nodes of a group."""
-    number = whole(value)
-    if not 1 <= number <= MOST_NODES:
-        raise ValueError(f"must be an integer from 1 to {MOST_NODES}; leave out groups that have no nodes")
-    return number
-
-
-def weight(value: object) -> int:
-    """Check the weight of the nodes of a group."""
-    number = whole(value)
-    if not 0 <= number <= LARGEST_WEIGHT:
-        raise ValueError(f"must be an integer from 0 to {LARGEST_WEIGHT}, as in slurm.conf")
-    return number
+whole = rules.Whole(None, hint="write it without a fraction or quotes")
+amount = rules.Whole(0, LARGEST_AMOUNT, hint="choose a larger unit, or 0 where a node has none")
+count = rules.Whole(1, MOST_NODES, hint="leave out groups that have no nodes")
+weight = rules.Whole(0, LARGEST_WEIGHT, hint="as in slurm.conf")
+at_least_one = rules.Whole(1, LARGEST_AMOUNT)
+seconds = rules.Number(0, most=LARGEST_AMOUNT, unit="seconds", floating=True)
+# Sums over machines and years are finite.
+watts = rules.Number(0, most=10**15, unit="watts", floating=True)
+start_time = rules.Number(
+    -LARGEST_AMOUNT,
+    most=LARGEST_AMOUNT,
+    floating=True,
+    unit="seconds since 1970-01-01 UTC",
+    hint="0 where it does not matter",
+)
+truth = rules.truth
 
 
 def features(value: object) -> tuple[str, ...]:
@@ -90,41 +70,10 @@ def _is_feature(name: object) -> bool:
     return isinstance(name, str) and bool(_FEATURE.fullmatch(name)) and len(name) <= LONGEST_NAME
 
 
-def at_least_one(value: object) -> int:
-    """Check a number >= 1."""
-    number = whole(value)
-    if not 1 <= number <= LARGEST_AMOUNT:
-        raise ValueError("must be an integer from 1 to 2^53")
-    return number
-
-
-def seconds(value: object) -> float:
-    """Check a duration."""
-    rule = "must be a number of seconds from 0 to 2^53"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_AMOUNT:
-        raise ValueError(rule)
-    return float(value)
-
-
-def watts(value: object) -> float:
-    """Check a power."""
-    rule = "must be a number of watts from 0 to 10^15"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_POWER:
-        raise ValueError(rule)
-    return float(value)
-
-
 def at_most(value: int, most: int) -> int:
     """Check a number against its maximum."""
     if value > most:
         raise ValueError(f"must be at most {most}")
-    return value
-
-
-def truth(value: object) -> bool:
-    """Check a Boolean."""
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")  # noqa: TRY004  # as all rules
     return value
 
 
@@ -169,20 +118,6 @@ def _printable(value: object) -> str:
     if not isinstance(value, str) or not value or len(value) > LONGEST_NAME or not value.isprintable():
         raise ValueError(f"must be a name of 1 to {LONGEST_NAME} printable characters")
     return value
-
-
-def start_time(value: object) -> float:
-    """Check the time of a workload's origin, in seconds since 1970-01-01 UTC."""
-    rule = "must be a number of seconds between -2^53 and 2^53; 0 where it does not matter"
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise ValueError(rule)
-    try:
-        number = float(value)
-    except (OverflowError, TypeError, ValueError):
-        raise ValueError(rule) from None
-    if not math.isfinite(number) or abs(number) > LARGEST_AMOUNT:
-        raise ValueError(rule)
-    return number
 
 
 def processor(value: Mapping[str, int], resources: Collection[str]) -> Mapping[str, int]:

@@ -6,11 +6,12 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from batchlab.core import rules
 from batchlab.documents import DocumentReader
-from batchlab.errors import TwinError, shown, suggest
+from batchlab.errors import TwinError, suggest
 from batchlab.outputs import output, remember_source, source_of
 from batchlab.twin.parameters import PARAMETERS, changed, configured
-from batchlab.units import format_number, is_finite
+from batchlab.units import format_number
 from batchlab.vocabulary import GENERATOR
 
 if TYPE_CHECKING:
@@ -130,6 +131,5 @@ def _table(name: str, table: object) -> dict[str, float]:
     for key, value in table.items():
         if key not in _KEYS:
             raise TwinError(f"[{name}]: {key}: no such key.{suggest(key, _KEYS)}")
-        if not is_finite(value) or value < 0:
-            raise TwinError(f"[{name}]: {key} = {shown(value)}; must be a number >= 0.")
+        rules.check(TwinError, f"[{name}]: {key}", value, rules.NOT_NEGATIVE)
     return {key: float(value) for key, value in table.items()}

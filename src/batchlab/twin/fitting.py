@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from batchlab.core import rules
 from batchlab.errors import TwinError, shown
 from batchlab.twin.assessment import assess, discrepancy
 from batchlab.twin.fit_answer import Fit
 from batchlab.twin.log import LEAST_JOBS, Log
 from batchlab.twin.parameters import changed, usual
 from batchlab.twin.search import best_of, search
-from batchlab.units import is_finite, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -190,13 +190,11 @@ def _check_sought(sought: Sequence[Parameter]) -> None:
 
 def _check_search(**counts: int) -> None:
     for name, value in counts.items():
-        if not is_whole(value) or value < 1:
-            raise TwinError(f"{name} = {shown(value)}; must be a whole number >= 1.")
+        rules.check(TwinError, name, value, rules.COUNT)
 
 
 def _check_seconds(name: str, value: float | None) -> None:
-    if value is not None and (not is_finite(value) or value <= 0):
-        raise TwinError(f"{name} = {shown(value)}; must be a finite number > 0.")
+    rules.check(TwinError, name, value, rules.Optional(rules.POSITIVE))
 
 
 def _check_jobs(period: str, chosen: np.ndarray[Any, Any], other: str) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.adequacy.stream import with_starts
-from batchlab.errors import TwinError, shown
-from batchlab.units import is_finite
+from batchlab.core import rules
+from batchlab.errors import TwinError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -95,8 +95,7 @@ class Log:
         TwinError
             If the share is not between 0 and 1.
         """
-        if not is_finite(share) or not 0 < share < 1:
-            raise TwinError(f"train = {shown(share)}; must be a share of the jobs between 0 and 1.")
+        share = rules.check(TwinError, "train", share, rules.Number(above=0, below=1))
         submit = np.sort(self.submit)
         return float(submit[min(int(share * len(submit)), len(submit) - 1)])
 

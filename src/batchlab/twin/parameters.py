@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from batchlab.core import rules
 from batchlab.errors import TwinError, shown, suggest
 from batchlab.options import Delay, Overheads
 from batchlab.policy.orders import Multifactor
-from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,9 @@ class Parameter:
     configured: float | None
 
     def __post_init__(self) -> None:
-        if not (is_finite(self.low) and is_finite(self.high) and 0 <= self.low < self.high):
+        where = f"{self.name}: "
+        rules.hold(self, TwinError, where, low=rules.NOT_NEGATIVE, high=rules.NOT_NEGATIVE)
+        if not self.low < self.high:
             raise TwinError(
                 f"{self.name}: bounds {shown(self.low)} to {shown(self.high)}; must be 0 <= LOW < HIGH."
             )

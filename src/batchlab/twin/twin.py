@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
-from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError, shown
+from batchlab.core import rules
+from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError
 from batchlab.options import RunOptions
 from batchlab.policy.policy import CONFIGURED, as_policy
 from batchlab.simulation.simulate import simulate
 from batchlab.slurm import read_configuration
 from batchlab.system.slurm import translate
-from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     import os
@@ -63,10 +63,7 @@ class Twin:
     configuration: SlurmConfiguration | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not is_finite(self.submission) or self.submission < 0:
-            raise TwinError(
-                f"submission = {shown(self.submission)}; must be a finite number of seconds >= 0."
-            )
+        rules.hold(self, TwinError, submission=rules.SECONDS)
 
     @property
     def delays(self) -> str:

@@ -8,9 +8,8 @@ from typing import overload
 import numpy as np
 import polars as pl
 
+from batchlab.core import rules
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.units import is_finite, is_whole
-from batchlab.vocabulary import LARGEST_SEED
 from batchlab.workload.header import Header
 from batchlab.workload.logs.hostlist import names_of
 from batchlab.workload.workload import Workload
@@ -129,10 +128,8 @@ def anonymise(
 
 
 def _check(workloads: Sequence[Workload], seed: int, keep: Collection[str], shift: float) -> None:
-    if not is_whole(seed) or not 0 <= seed <= LARGEST_SEED:
-        raise WorkloadError(f"seed = {shown(seed)}; must be a whole number from 0 to 2^64 - 1.")
-    if not is_finite(shift):
-        raise WorkloadError(f"shift = {shown(shift)}; must be a number of seconds.")
+    rules.check(WorkloadError, "seed", seed, rules.SEED)
+    rules.check(WorkloadError, "shift", shift, rules.FINITE_SECONDS)
     known = {name for each in workloads for name in each.jobs.columns}
     for name in [keep] if isinstance(keep, str) else keep:
         if name not in known:

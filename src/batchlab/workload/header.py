@@ -8,7 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
-from batchlab.errors import WorkloadError, shown
+from batchlab.core import rules
+from batchlab.errors import WorkloadError
 from batchlab.vocabulary import GENERATOR
 
 __all__ = ["Header", "HeaderEntry"]
@@ -81,9 +82,8 @@ class Header:
         >>> Header(("; MaxProcs: 8",)).with_start_time(1027839845).unix_start_time
         1027839845
         """
-        if not isinstance(seconds, int | float) or not abs(seconds) <= _FARTHEST:
-            rule = "must be a number of seconds since 1970 UTC, between -2^53 and 2^53"
-            raise WorkloadError(f"start_time = {shown(seconds)}; {rule}.")
+        rule = rules.Number(-_FARTHEST, most=_FARTHEST, unit="seconds since 1970 UTC")
+        seconds = rules.check(WorkloadError, "start_time", seconds, rule)
         kept = [line for line in self.lines if not _START.match(line)]
         return type(self)((*kept, f"; UnixStartTime: {math.floor(seconds)}"))
 

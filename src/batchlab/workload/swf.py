@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
+from batchlab.core import rules
 from batchlab.errors import WorkloadError
 from batchlab.vocabulary import (
     InvalidAction,
@@ -140,6 +141,11 @@ def read_swf(
         known = begin[0] if begin else beginning(Path(name))
         warn_of_data_set(known, source, FURTHER_FIELDS)
     return workload if start_time is None else workload.starting_at(start_time)
+
+
+def _limit(max_jobs: int | None) -> int | None:
+    count = rules.check(WorkloadError, "max_jobs", max_jobs, rules.Optional(rules.WHOLE))
+    return None if count is None else min(count, _MOST_JOBS)
 
 
 def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":

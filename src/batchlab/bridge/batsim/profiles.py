@@ -109,7 +109,7 @@ class Profiles:
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             raise BridgeError(f"{place}.seq = {shown(names)}; must be a list of names of profiles.")
         if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
-            raise BridgeError(f"{place}.repeat = {shown(repeat)}; must be an integer >= 1.")
+            raise BridgeError(f"{place}.repeat = {shown(repeat)}; must be a whole number >= 1.")
         parts = [self._named(name, f"{place}.seq[{index}]", outer) for index, name in enumerate(names)]
         durations = [part for part in parts if isinstance(part, float)]
         if len(durations) == len(parts):

@@ -115,7 +115,7 @@ def _name(value: object) -> str:
 
 def _count(value: object) -> int:
     if not is_whole(value) or not 1 <= value <= _MOST:
-        raise ValueError(f"{shown(value)}; must be an integer from 1 to {_MOST:,}")
+        raise ValueError(f"{shown(value)}; must be a whole number from 1 to {_MOST:,}")
     return value
 
 
