@@ -127,34 +127,42 @@ def test_descriptions_take_numpy_scalars(instance: Any) -> None:  # noqa: ANN401
     assert is_dataclass(instance)
     given = dict(numbers(instance))
     if isinstance(instance, bl.ConstantRate):
-        made: Any = bl.ConstantRate(np.int64(2))
+        made: Any = bl.ConstantRate(NUMPY.int64(2))
     else:
         made = replace(instance, **given)
     assert made == instance
     assert repr(made) == repr(instance)
 
 
+# Signatures have Python's types; at run time numbers may be NumPy's.
+NUMPY: Any = np
 CALLS: dict[str, Callable[[], object]] = {
-    "simulate": lambda: bl.simulate(WORKLOAD, SYSTEM, "easy", seed=np.int64(2)),
-    "reference_rate": lambda: bl.simulate(WORKLOAD, SYSTEM, "fcfs", reference_rate=np.float32(1)),
-    "flag": lambda: bl.simulate(WORKLOAD, SYSTEM, "fcfs", dispatch=np.True_),
-    "experiment": lambda: bl.Experiment(WORKLOAD, SYSTEM, ["fcfs"], seeds=np.arange(2)),
-    "seeds": lambda: bl.Experiment(WORKLOAD, SYSTEM, ["fcfs"], seeds=np.int64(2), replications=np.int8(2)),
-    "homogeneous": lambda: bl.System.homogeneous(nodes=np.int64(2), resources={"core": np.int32(4)}),
-    "head": lambda: WORKLOAD.head(np.int64(1)),
-    "scale_load": lambda: WORKLOAD.scale_load(np.float64(1.5)),
-    "shuffle": lambda: WORKLOAD.shuffle(np.uint8(1)),
-    "demo": lambda: bl.generate.demo_workload(np.int64(10), seed=np.int64(1)),
-    "lublin": lambda: bl.generate.lublin(np.int64(10), nodes=np.int64(64), seed=np.int64(1)),
-    "feitelson": lambda: bl.generate.feitelson(np.int64(10), nodes=np.int64(64), load=np.float32(0.5)),
-    "repeat": lambda: bl.adequacy.repeat(WORKLOAD, SYSTEM, "fcfs", seeds=np.int64(2)),
-    "share": lambda: bl.accounting.window_share(np.array([30.0]), np.array([100.0]), np.float64(0.5)),
-    "mmc": lambda: bl.queueing.mmc(np.float64(0.5), np.int64(1), np.int64(2)),
-    "policy": lambda: bl.Policy("fcfs", "easy", reservations=np.int64(2)),
-    "predictor": lambda: bl.predictor.Quantile(np.float64(0.9), batch=np.int64(5), window=np.int64(9)),
-    "host": lambda: bl.platform.Host("a", np.float64(1e9), cores=np.int64(2)),
-    "anonymous": lambda: bl.anonymise(WORKLOAD, seed=np.int64(1)),
-    "failures": lambda: bl.Failures({"node": [], "time": [], "repair_time": []}, restarts=np.int64(1)),
+    "simulate": lambda: bl.simulate(WORKLOAD, SYSTEM, "easy", seed=NUMPY.int64(2)),
+    "reference_rate": lambda: bl.simulate(WORKLOAD, SYSTEM, "fcfs", reference_rate=NUMPY.float32(1)),
+    "flag": lambda: bl.simulate(WORKLOAD, SYSTEM, "fcfs", dispatch=NUMPY.True_),
+    "experiment": lambda: bl.Experiment(WORKLOAD, SYSTEM, ["fcfs"], seeds=NUMPY.arange(2)),
+    "seeds": lambda: bl.Experiment(
+        WORKLOAD, SYSTEM, ["fcfs"], seeds=NUMPY.int64(2), replications=NUMPY.int8(2)
+    ),
+    "homogeneous": lambda: bl.System.homogeneous(nodes=NUMPY.int64(2), resources={"core": NUMPY.int32(4)}),
+    "head": lambda: WORKLOAD.head(NUMPY.int64(1)),
+    "scale_load": lambda: WORKLOAD.scale_load(NUMPY.float64(1.5)),
+    "shuffle": lambda: WORKLOAD.shuffle(NUMPY.uint8(1)),
+    "demo": lambda: bl.generate.demo_workload(NUMPY.int64(10), seed=NUMPY.int64(1)),
+    "lublin": lambda: bl.generate.lublin(NUMPY.int64(10), nodes=NUMPY.int64(64), seed=NUMPY.int64(1)),
+    "feitelson": lambda: bl.generate.feitelson(
+        NUMPY.int64(10), nodes=NUMPY.int64(64), load=NUMPY.float32(0.5)
+    ),
+    "repeat": lambda: bl.adequacy.repeat(WORKLOAD, SYSTEM, "fcfs", seeds=NUMPY.int64(2)),
+    "share": lambda: bl.accounting.window_share(np.array([30.0]), np.array([100.0]), NUMPY.float64(0.5)),
+    "mmc": lambda: bl.queueing.mmc(NUMPY.float64(0.5), NUMPY.int64(1), NUMPY.int64(2)),
+    "policy": lambda: bl.Policy("fcfs", "easy", reservations=NUMPY.int64(2)),
+    "predictor": lambda: bl.predictor.Quantile(
+        NUMPY.float64(0.9), batch=NUMPY.int64(5), window=NUMPY.int64(9)
+    ),
+    "host": lambda: bl.platform.Host("a", NUMPY.float64(1e9), cores=NUMPY.int64(2)),
+    "anonymous": lambda: bl.anonymise(WORKLOAD, seed=NUMPY.int64(1)),
+    "failures": lambda: bl.Failures({"node": [], "time": [], "repair_time": []}, restarts=NUMPY.int64(1)),
 }
 
 

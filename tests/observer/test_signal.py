@@ -109,7 +109,7 @@ def test_sampled_functions_hold() -> None:
     [
         (lambda: bl.Signal("", 1), "name = ''; must be a text"),
         (lambda: bl.Signal("x", lambda _: 1), "signal 'x': a function of time needs every"),
-        (lambda: bl.Signal("x", lambda _: 1, every=-1), "every = -1; must be a number of seconds > 0"),
+        (lambda: bl.Signal("x", lambda _: 1, every=-1), "every = -1; must be a finite number of seconds > 0"),
         (lambda: bl.Signal("x", lambda _: float("nan"), every=1), "gave nan at 0 s; must be a number"),
         (
             lambda: bl.Signal("x", {"time": [0, 0], "value": [1, 2]}),

@@ -119,7 +119,7 @@ def test_arrivals_of_a_log() -> None:
         ),
         (
             lambda: PROCESSES["mmpp"].sample(-1, np.random.default_rng(1)),
-            "n = -1; must be a whole number >= 0",
+            "n = -1; must be a whole number from 0",
         ),
     ],
 )

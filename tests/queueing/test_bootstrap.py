@@ -114,7 +114,7 @@ def test_usual_blocks() -> None:
         ({"times": [1.0]}, "times: 1 jobs at one time or none"),
         ({"times": [1.0, 1.0]}, "blocks of time need jobs at several times"),
         ({"block": 0}, "block = 0; must be a finite number > 0"),
-        ({"resamples": 1}, "resamples = 1; must be a whole number >= 2"),
+        ({"resamples": 1}, "resamples = 1; must be a whole number from 2"),
         ({"confidence": 1}, "confidence = 1; must be a number > 0 and < 1"),
     ],
 )

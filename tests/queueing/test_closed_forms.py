@@ -178,7 +178,7 @@ def test_high_thresholds() -> None:
             r"arrival_rate = 2 is not below c x service_rate = 2: the queue",
         ),
         (lambda: queueing.mmc(1, math.nan), r"service_rate = nan; must be a finite number > 0"),
-        (lambda: queueing.mmc(1, 2, 0), r"c = 0; must be a whole number >= 1"),
+        (lambda: queueing.mmc(1, 2, 0), r"c = 0; must be a whole number from 1"),
         (lambda: queueing.erlang_c(3.0, 3), r"load = 3 is not below c = 3: the queue grows"),
         (lambda: queueing.erlang_b(-1.0, 3), r"load = -1.0; must be a finite number >= 0"),
         (lambda: queueing.mg1(1.0, 1.0, 2.0), r"arrival_rate x mean_service = 1 is not below"),

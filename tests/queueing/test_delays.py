@@ -105,7 +105,7 @@ def test_columns_that_break_a_rule(columns: tuple[object, object, object], messa
 @pytest.mark.parametrize("c", [0, -1, 2.5, "many"])
 def test_a_number_of_servers_that_breaks_a_rule(c: object) -> None:
     """There must be a server."""
-    with pytest.raises(bl.QueueingError, match=r"c = .*; must be a whole number >= 1"):
+    with pytest.raises(bl.QueueingError, match=r"c = .*; must be a whole number from 1"):
         delays([0], [1], [1], c=c)  # type: ignore[arg-type]  # that is the test
 
 

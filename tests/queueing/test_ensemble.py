@@ -171,9 +171,9 @@ def changing(rng: np.random.Generator) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(
     ("refused", "message"),
     [
-        (lambda: ensemble(normal, 1), "replications = 1; must be a whole number >= 2"),
-        (lambda: ensemble(normal, 2, seed=-1), "seed = -1; must be a whole number >= 0"),
-        (lambda: ensemble(normal, 2, threads=0), "threads = 0; must be a whole number >= 1"),
+        (lambda: ensemble(normal, 1), "replications = 1; must be a whole number from 2"),
+        (lambda: ensemble(normal, 2, seed=-1), "seed = -1; must be a whole number from 0"),
+        (lambda: ensemble(normal, 2, threads=0), "threads = 0; must be a whole number from 1"),
         (lambda: ensemble(normal, 2, confidence=95), "confidence = 95; must be a number > 0 and < 1"),
         (lambda: ensemble(normal, 2, warm_up="half"), "warm_up = 'half'; must be 'mser5', a number of"),
         (lambda: ensemble(normal, 2, warm_up=1.5), "warm_up = 1.5; must be 'mser5'"),
@@ -181,7 +181,7 @@ def changing(rng: np.random.Generator) -> dict[str, np.ndarray]:
         (lambda: ensemble(normal, 2, relative_precision=0.0), "relative_precision = 0.0; must be a finite"),
         (
             lambda: ensemble(normal, 5, relative_precision=0.1, most_replications=3),
-            "most_replications = 3; must be a whole number >= 5",
+            "most_replications = 3; must be a whole number from 5",
         ),
         (lambda: ensemble(lambda rng: {}, 2), "replication 0: the model gave no series"),
         (lambda: ensemble(lambda rng: [], 2), "replication 0: 'value' has no observations"),

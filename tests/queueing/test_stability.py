@@ -100,7 +100,7 @@ def test_saturated_throughput_depends_on_the_law() -> None:
     [
         (np.ones(41), {}, "service has 41 rows; 20 batches .* need at least 42"),
         (np.zeros(100), {}, "start at once"),
-        (np.ones(100), {"batches": 1}, "batches = 1; must be a whole number >= 2"),
+        (np.ones(100), {"batches": 1}, "batches = 1; must be a whole number from 2"),
         (np.ones(100), {"confidence": 1.0}, "confidence = 1.0; must be a number > 0 and < 1"),
         (-np.ones(100), {}, r"service\[0\] = -1.0; must be a finite number >= 0"),
     ],

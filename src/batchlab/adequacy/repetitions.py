@@ -66,12 +66,13 @@ def repeat(
     True
     """
     count = rules.whole_of(seeds)
-    if count is None and (isinstance(seeds, bool | str) or not isinstance(seeds, Iterable)):
+    several = seeds if count is None else range(count)
+    if isinstance(several, str) or not isinstance(several, Iterable):
         raise AdequacyError(f"seeds = {shown(seeds)}; must be a number of runs, or the seeds themselves.")
     if isinstance(seeds, int) and not 0 <= seeds <= _MOST_RUNS:
         raise AdequacyError(f"seeds = {shown(seeds)}; must be from 0 to {_MOST_RUNS:,}, the number of runs.")
     given = RunOptions.of(options, arguments, function="repeat()")
     return {
         f"seed {seed}": simulate(workload, system, policy, options=replace(given, seed=seed))
-        for seed in (seeds if count is None else range(count))
+        for seed in several
     }
