@@ -37,11 +37,6 @@ from batchlab.errors import SimulationError
         (rules.Optional(rules.COUNT), 0, "must be a whole number >= 1, or None"),
         (rules.truth, 1, "must be true or false"),
         (rules.NAME, "", "must be a name of 1 to 200 printable characters"),
-        (
-            rules.Choice(("easy", "fcfs")),
-            "eesy",
-            "must be a known one. Did you mean 'easy'? Known: easy, fcfs",
-        ),
         (rules.Each(rules.COUNT, "counts"), "12", "must be counts"),
         (rules.Each(rules.COUNT, "counts"), [1, 0], "must be counts"),
     ],

@@ -82,8 +82,8 @@ count = 4
 resources = { core = 1 }
 """
 WRONG_RUNS = [
-    (said("seed", "-1", toml="-1"), "-1; must be an integer in [0, 2^64)"),
-    (said("seed", "half"), "'half'; must be an integer in [0, 2^64)"),
+    (said("seed", "-1", toml="-1"), "-1; must be a whole number from 0 to 2^64 - 1"),
+    (said("seed", "half"), "'half'; must be a whole number from 0 to 2^64 - 1"),
     (said("walltime", "stop"), "'stop'; must be 'run' or 'kill'"),
     (said("order_at_instant", "any"), "'any'; must be 'completions_first', 'arrivals_first' or"),
     (said("job_check", "all"), "'all'; must be 'nodes', 'total' or 'none'"),
@@ -260,9 +260,9 @@ def test_every_option_is_asked() -> None:
 @pytest.mark.parametrize("name", sorted(SWITCHES))
 def test_a_switch_is_true_or_false(name: str, tmp_path: Path) -> None:
     """Python and files refuse other values with one rule."""
-    with pytest.raises(bl.SimulationError, match=f"^{name} = 1; must be True or False"):
+    with pytest.raises(bl.SimulationError, match=f"^{name} = 1; must be true or false"):
         RunOptions(**{name: 1})  # type: ignore[arg-type]  # the point
-    with pytest.raises(bl.ExperimentError, match=f"options.{name} = 1; must be True or False"):
+    with pytest.raises(bl.ExperimentError, match=f"options.{name} = 1; must be true or false"):
         by_file(tmp_path, options=f"{name} = 1")
 
 

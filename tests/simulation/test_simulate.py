@@ -60,7 +60,7 @@ def test_seed_is_that_of_the_allocator(pair: bl.System) -> None:
     ("options", "message"),
     [
         ({"walltime": "forever"}, r"walltime = 'forever'; must be 'run' or 'kill'"),
-        ({"order_at_instant": 1}, r"order_at_instant = 1; must be 'completions_first' or 'arrivals_first'"),
+        ({"order_at_instant": 1}, r"order_at_instant = 1; must be 'completions_first', 'arrivals_first' or"),
         ({"seed": -1}, r"seed = -1; must be a whole number from 0 to 2\^64 - 1"),
         ({"seed": 2**64}, r"seed = 18446744073709551616; must be a whole number from 0 to 2\^64 - 1"),
         ({"seed": 1.0}, r"seed = 1\.0; must be a whole number"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
+from batchlab.core import rules
 from batchlab.core.spec import Call, Grammar, flag_of, plain
 from batchlab.errors import SimulationError, shown, suggest
 
@@ -66,12 +67,8 @@ def flag(name: str, value: object) -> bool:
     SimulationError
         If it is neither.
     """
-    if isinstance(value, bool | str):
-        try:
-            return flag_of(value)
-        except ValueError as error:
-            raise SimulationError(f"{name} = {shown(value)}; {error}.") from None
-    raise SimulationError(f"{name} = {shown(value)}; must be True or False.")
+    rule = flag_of if isinstance(value, str) else rules.truth
+    return rules.check(SimulationError, name, value, rule)
 
 
 def _arguments(name: str, text: str, example: str) -> dict[str, object]:

@@ -173,7 +173,7 @@ def _broken_rule(option: Declared, value: object) -> str | None:
     if option.choices:
         return None if value in option.choices else one_of(option.choices)
     if option.is_switch:
-        return None if isinstance(value, bool) else "must be True or False"
+        return None if isinstance(value, bool) else "must be true or false"
     if str in option.kinds:
         return None if isinstance(value, str) and value else "must be a text that is not empty"
     if int in option.kinds:
