@@ -854,7 +854,7 @@ class Job:
 
 @final
 class Queue:
-    """The waiting jobs in order; columns by name, one value per job."""
+    """The waiting jobs in order, or the first of them; columns by name, one value per job."""
 
     @property
     def rows(self) -> NDArray[np.int64]:
