@@ -356,6 +356,8 @@ class StreamNotes(TypedDict):
 class StreamedRun(TypedDict):
     notes: StreamNotes
     metrics: dict[str, object]
+    log: dict[str, Any] | None
+    asked: tuple[int, int]
 
 @final
 class SlurmController:

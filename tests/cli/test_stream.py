@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -226,3 +227,61 @@ def test_a_system_file_loads_no_tables(log: Path, tmp_path: Path, form: str) -> 
     system.write_text(MACHINE if form == "toml" else described)
     words = ["run", str(log), "--system", str(system), "--stream"]
     subprocess.run([sys.executable, "-c", LIGHT, *words], check=True)  # noqa: S603  # our own code
+
+
+def logged(path: Path, jobs: int) -> Path:
+    """Write a log with waits: some jobs were cancelled in the queue, some have an unknown wait."""
+    chance = Random(jobs)  # noqa: S311  # no secret
+    lines, time = ["; MaxNodes: 16", "; MaxProcs: 128"], 0
+    for number in range(1, jobs + 1):
+        time += chance.randrange(60)
+        wait, run = chance.choice((-1, 0, 30, 4000)), chance.randrange(1, 900)
+        size, limit, status = chance.randrange(1, 40), chance.choice((run, run + 600)), 1
+        if chance.random() < 0.05:
+            wait, run, status = chance.randrange(300), 0, 5
+        memory = chance.choice((-1, 500))
+        lines.append(
+            f"{number} {time} {wait} {run} {size} -1 -1 {size} {limit} {memory} {status} 1 1 1 1 -1 -1 -1"
+        )
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def deep(value: object, place: str = "") -> dict[str, object]:
+    """Name every number in nested dictionaries by its place."""
+    if not isinstance(value, dict):
+        return {place: value}
+    return {
+        name: each for key, inner in value.items() for name, each in deep(inner, f"{place} {key}").items()
+    }
+
+
+@pytest.mark.parametrize("words", [(), ("--walltime", "kill"), ("--overhead", "launch=3")])
+def test_the_log_stands_beside_a_streamed_run(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its waits, slowdowns and utilisation, of the same jobs as without --stream, and the same warnings."""
+    path = logged(tmp_path / "log.swf", 600)
+    machine = tmp_path / "machine.toml"
+    machine.write_text(MACHINE.replace("core = 8", "core = 8, mem = 64000"))
+    found, said = [], []
+    for name, more in (("whole", ["--parquet"]), ("streamed", ["--stream"])):
+        out = tmp_path / name
+        given = ["run", str(path), "--system", str(machine), "--policy", "easy", *words, *more]
+        assert main([*given, "--out", str(out)]) == 0
+        found.append(deep(json.loads((out / "metrics.json").read_text())["log"]))
+        text = capsys.readouterr().out
+        said.append(
+            [line for line in text.splitlines() if line.startswith("warning") or "of the log" in line]
+        )
+    # A streamed run has the mean of the bounded slowdowns, without quantiles.
+    assert found[0].keys() - found[1].keys() == {
+        f"{which} bounded_slowdown {name}"
+        for which in ("", " simulated")
+        for name in ("median", "p95", "p99", "max")
+    }
+    assert found[1] == pytest.approx({name: found[0][name] for name in found[1]}, rel=1e-12)
+    assert int(str(found[0][" jobs"])) > 300
+    assert said[1] == said[0]
+    assert any("mean wait" in line for line in said[0])
+    assert any("requested_memory" in line for line in said[0])

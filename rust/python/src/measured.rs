@@ -1,8 +1,8 @@
 //! The aggregate measures of a run, converted to Python.
-use batchlab_kernel::measures::{Described, Summary};
+use batchlab_kernel::measures::{Both, Described, Schedule, Summary};
 use batchlab_kernel::workload::Rejection;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
 const MEASURES: [&str; 5] = ["wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"];
 const QUANTILES: [&str; 4] = ["median", "p95", "p99", "max"];
@@ -74,4 +74,28 @@ pub fn by_resource<'py>(
         result.set_item(name, share)?;
     }
     Ok(result)
+}
+
+/// The schedule in the log beside the simulated one, like `batchlab.result.near`; None if no job ran in both.
+pub fn beside<'py>(
+    py: Python<'py>,
+    both: &mut Both,
+    names: &[String],
+    capacity: &[i64],
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let (jobs, first) = (both.log.jobs(), both.first_submission);
+    if jobs == 0 {
+        return Ok(None);
+    }
+    let described = |schedule: &mut Schedule| -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        found.set_item("wait", described_as_dict(py, &schedule.wait()?)?)?;
+        found.set_item("bounded_slowdown", [("mean", schedule.bounded_slowdown())].into_py_dict(py)?)?;
+        found.set_item("utilisation", by_resource(py, names, &schedule.utilisation(capacity, first))?)?;
+        Ok(found)
+    };
+    let log = described(&mut both.log)?;
+    log.set_item("jobs", jobs)?;
+    log.set_item("simulated", described(&mut both.simulated)?)?;
+    Ok(Some(log))
 }

@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyIterator};
 
 use crate::external_events::ReadEvents;
 use crate::machine::Machine;
-use crate::measured::metrics;
+use crate::measured::{beside, metrics};
 use crate::policy::PolicyNames;
 use crate::simulation::{failed, parse_agenda, parse_job_check, parse_wall_time};
 use crate::source;
@@ -134,10 +134,12 @@ impl SwfStream {
         }
         let (feed, scenario, state) = simulation.into_parts();
         let notes = notes(py, feed.parser())?;
-        let summary = py.detach(|| feed.finish(&scenario, &state)).map_err(ended)?;
+        let (summary, mut found) = py.detach(|| feed.finish(&scenario, &state)).map_err(ended)?;
         let result = PyDict::new(py);
         result.set_item("notes", notes)?;
         result.set_item("metrics", metrics(py, &summary, &machine.resources)?)?;
+        result.set_item("log", beside(py, &mut found.both, &machine.resources, &machine.totals())?)?;
+        result.set_item("asked", (found.without_limit, found.with_memory))?;
         Ok(result)
     }
 }

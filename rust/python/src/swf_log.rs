@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use batchlab_kernel::cluster::{NodeSets, Request, Requests};
-use batchlab_kernel::measures::{Schedule, Tally, Times};
+use batchlab_kernel::measures::{Both, Tally, Times};
 use batchlab_kernel::priority::FORMULA_NAMES;
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::Scenario;
@@ -13,10 +13,10 @@ use batchlab_kernel::state::{JobRecords, State};
 use batchlab_kernel::workload::{Job, JobState};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict};
+use pyo3::types::PyDict;
 
 use crate::machine::Machine;
-use crate::measured::{by_resource, described_as_dict};
+use crate::measured::beside;
 use crate::policy::PolicyNames;
 use crate::simulation::{Simulation, looked_at, parse_agenda, parse_job_check, parse_wall_time};
 use crate::swf::{Reading, options, read};
@@ -119,8 +119,7 @@ impl SwfLog {
         let simulation = looked_at(simulation)?;
         let jobs = &simulation.kernel.state().jobs;
         let memory = columns.memory.as_ref().and_then(|column| Some((column, machine.index("mem")?)));
-        let mut both = [Schedule::new(machine.resources.len()), Schedule::new(machine.resources.len())];
-        let mut first = f64::INFINITY;
+        let mut both = Both::new(machine.resources.len(), None, usize::MAX);
         for (row, logged) in columns.logged_starts().enumerate() {
             let slot = row as u32;
             let (start, end) = (jobs.start_time(slot), jobs.end_time(slot));
@@ -128,33 +127,13 @@ impl SwfLog {
             let Some(logged) = logged.filter(|_| counts) else { continue };
             let (submit, run) = (columns.submit_time[row], columns.run_time[row]);
             let ran = if jobs.state(slot) == JobState::Killed { end - start } else { run };
-            let held = || {
-                let amount = |(resource, &each): (usize, &i64)| match memory {
-                    Some((column, place)) if place == resource => column[row] * columns.tasks[row],
-                    _ => each * columns.tasks[row],
-                };
-                machine.processor.iter().enumerate().map(amount)
-            };
-            both[0].add(Times { submit, start: logged, end: logged + run, run }, held());
-            both[1].add(Times { submit, start, end, run: ran }, held());
-            first = first.min(submit);
+            let held = machine.processor.iter().enumerate().map(|(resource, &each)| match memory {
+                Some((column, place)) if place == resource => column[row] * columns.tasks[row],
+                _ => each * columns.tasks[row],
+            });
+            both.add(logged, run, Times { submit, start, end, run: ran }, held)?;
         }
-        if both[0].jobs() == 0 {
-            return Ok(None);
-        }
-        let capacity = machine.totals();
-        let described = |schedule: &Schedule| -> PyResult<Bound<'py, PyDict>> {
-            let found = PyDict::new(py);
-            found.set_item("wait", described_as_dict(py, &schedule.wait())?)?;
-            found.set_item("bounded_slowdown", [("mean", schedule.bounded_slowdown())].into_py_dict(py)?)?;
-            let shares = schedule.utilisation(&capacity, first);
-            found.set_item("utilisation", by_resource(py, &machine.resources, &shares)?)?;
-            Ok(found)
-        };
-        let log = described(&both[0])?;
-        log.set_item("jobs", both[0].jobs())?;
-        log.set_item("simulated", described(&both[1])?)?;
-        Ok(Some(log))
+        beside(py, &mut both, &machine.resources, &machine.totals())
     }
 }
 

@@ -122,6 +122,8 @@ def stream(request: RunRequest) -> None:
     events = _events(request, system)
     with _files(request) as files:
         run = _run(log, request, policy, system, events=events, overheads=overheads, files=files)
+        if run["log"] is not None:
+            run["metrics"]["log"] = run["log"]
         _check_kept(request, run["notes"])
         if files is not None:
             files.complete(run["metrics"], _manifest(request, policy, system, events, run["notes"]))
@@ -132,6 +134,7 @@ def stream(request: RunRequest) -> None:
         *warnings_by(_header(log), system, run["metrics"]),
         *unused_by_policy(system, policy, request.options),
     ]
+    warnings += _warnings_of_log(request, run, policy, system)
     if not notes["kept"]:
         warnings.append(no_jobs(str(request.log.trace), notes["read"], notes["kept"]))
     print_answer(
@@ -141,6 +144,20 @@ def stream(request: RunRequest) -> None:
         request.out,
         warnings=warnings,
     )
+
+
+def _warnings_of_log(request: RunRequest, run: StreamedRun, policy: Policy, system: System) -> Iterable[str]:
+    """Yield warnings about memory that is not used, and about waits that are far from those of the log."""
+    from batchlab.result.unlike_log import LogFacts, unlike_log  # noqa: PLC0415  # --help does without
+    from batchlab.workload.reasons import ignored_memory  # noqa: PLC0415  # as above
+
+    notes, (without_limit, with_memory) = run["notes"], run["asked"]
+    ignored = with_memory if not request.log.use_memory else 0
+    if "mem" in system.resources and ignored:
+        yield ignored_memory(ignored)
+    if run["log"] is not None:
+        facts = LogFacts(notes["read"], without_limit, notes["kept"], ignored > 0)
+        yield from unlike_log(run["log"], lambda: facts, system, policy)
 
 
 def _check_streamable(system: System) -> None:

@@ -11,10 +11,13 @@ use super::summary::{Described, Interrupted, Summary};
 use super::total::Total;
 use super::values::Values;
 
+/// Maximum number of jobs in memory: 0.7 MB.
+const MOST_IN_MEMORY: usize = 1 << 14;
+
 /// Measures of the finished jobs.
 #[derive(Debug)]
 pub struct Measures {
-    values: Values,
+    values: Values<COLUMNS>,
     count: u64,
     states: [u64; 5],
     rejected: [u64; Rejection::ALL.len()],
@@ -40,7 +43,7 @@ impl Measures {
     #[must_use]
     pub fn new(directory: Option<&Path>, resources: usize) -> Self {
         Self {
-            values: Values::new(directory),
+            values: Values::new(directory, MOST_IN_MEMORY),
             count: 0,
             states: [0; 5],
             rejected: [0; Rejection::ALL.len()],

@@ -9,6 +9,6 @@ mod tally;
 mod total;
 mod values;
 
-pub use beside::{Schedule, Times};
+pub use beside::{Both, Schedule, Times};
 pub use summary::{Described, Interrupted, Summary};
 pub use tally::{Tally, is_there};

@@ -3,30 +3,28 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::measured::COLUMNS;
 use super::quantile::Selection;
-use super::summary::Described;
-use super::total::Total;
 
 const LEVELS: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
-/// Maximum number of jobs in memory: 0.7 MB.
-const MOST_IN_MEMORY: usize = 1 << 14;
 /// Maximum number of jobs of which one column at a time is read into memory: 2.1 MB. It takes less time than the digits
 /// of a [`Selection`].
 const MOST_OF_COLUMN: u64 = 1 << 18;
 
 /// Rows of measures; NaN stands for a missing value.
 #[derive(Debug)]
-pub struct Values {
+pub struct Values<const COLUMNS: usize> {
     directory: Option<PathBuf>,
+    most: usize,
     kept: Vec<[f64; COLUMNS]>,
     file: Option<BufWriter<File>>,
 }
 
-impl Values {
-    pub fn new(directory: Option<&Path>) -> Self {
+impl<const COLUMNS: usize> Values<COLUMNS> {
+    /// Creates an empty table with at most this number of rows in memory. A temporary file for more rows is in
+    /// `directory`, if given.
+    pub fn new(directory: Option<&Path>, most: usize) -> Self {
         let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
-        Self { directory: directory.map(Path::to_owned), kept: Vec::new(), file: None }
+        Self { directory: directory.map(Path::to_owned), most, kept: Vec::new(), file: None }
     }
 
     /// Adds a row. O(1).
@@ -35,7 +33,7 @@ impl Values {
             return write_row(file, row);
         }
         self.kept.push(*row);
-        if self.kept.len() == MOST_IN_MEMORY { self.spill() } else { Ok(()) }
+        if self.kept.len() == self.most { self.spill() } else { Ok(()) }
     }
 
     fn spill(&mut self) -> io::Result<()> {
@@ -59,10 +57,12 @@ impl Values {
         if let Some(file) = &mut self.file {
             file.flush()?;
             let file = file.get_mut();
-            if rows_of(file)? <= MOST_OF_COLUMN {
+            if rows_of::<COLUMNS>(file)? <= MOST_OF_COLUMN {
                 for (column, quantiles) in quantiles.iter_mut().enumerate() {
                     let mut numbers = Vec::with_capacity(counts[column] as usize);
-                    each_row(file, |row| numbers.extend(Some(row[column]).filter(|value| !value.is_nan())))?;
+                    each_row(file, |row: &[f64; COLUMNS]| {
+                        numbers.extend(Some(row[column]).filter(|value| !value.is_nan()))
+                    })?;
                     *quantiles = quantiles_of(&mut numbers, counts[column]);
                 }
                 return Ok(quantiles);
@@ -87,20 +87,7 @@ fn quantiles_of(numbers: &mut [f64], count: u64) -> Option<[f64; 4]> {
     (!numbers.is_empty()).then(|| interpolate(&at_ranks(numbers, &ranks(count)), count))
 }
 
-/// Mean and quantiles of numbers. O(n).
-pub fn described(numbers: &[f64]) -> Described {
-    if numbers.is_empty() {
-        return Described::default();
-    }
-    let (count, mut sum) = (numbers.len() as u64, Total::default());
-    for &number in numbers {
-        sum.add(number);
-    }
-    let found = at_ranks(&mut numbers.to_vec(), &ranks(count));
-    Described { mean: Some(sum.value() / count as f64), quantiles: Some(interpolate(&found, count)) }
-}
-
-fn write_row(file: &mut BufWriter<File>, row: &[f64; COLUMNS]) -> io::Result<()> {
+fn write_row(file: &mut BufWriter<File>, row: &[f64]) -> io::Result<()> {
     row.iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
 }
 
@@ -123,29 +110,32 @@ fn at_ranks(mut numbers: &mut [f64], ranks: &[u64]) -> Vec<f64> {
 }
 
 /// The numbers of each column at its ranks, in passes over a file.
-fn found_in(file: &mut File, counts: &[u64; COLUMNS]) -> io::Result<Vec<Option<Vec<f64>>>> {
+fn found_in<const COLUMNS: usize>(
+    file: &mut File,
+    counts: &[u64; COLUMNS],
+) -> io::Result<Vec<Option<Vec<f64>>>> {
     let wanted = |&count: &u64| (count > 0).then(|| Selection::new(&ranks(count)));
     let mut selections: Vec<Option<Selection>> = counts.iter().map(wanted).collect();
     for _ in 0..Selection::PASSES {
-        pass(file, &mut selections)?;
+        pass::<COLUMNS>(file, &mut selections)?;
     }
     Ok(selections.iter().map(|selection| selection.as_ref().map(Selection::found)).collect())
 }
 
-fn rows_of(file: &File) -> io::Result<u64> {
+fn rows_of<const COLUMNS: usize>(file: &File) -> io::Result<u64> {
     Ok(file.metadata()?.len() / (8 * COLUMNS as u64))
 }
 
 /// Calls `see` with each row of a file, from the first.
-fn each_row(file: &mut File, mut see: impl FnMut(&[f64; COLUMNS])) -> io::Result<()> {
-    let rows = rows_of(file)?;
+fn each_row<const COLUMNS: usize>(file: &mut File, mut see: impl FnMut(&[f64; COLUMNS])) -> io::Result<()> {
+    let rows = rows_of::<COLUMNS>(file)?;
     file.seek(SeekFrom::Start(0))?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
-    let mut bytes = [0; 8 * COLUMNS];
+    let mut bytes = [[0; 8]; COLUMNS];
     let mut row = [0.0; COLUMNS];
     for _ in 0..rows {
-        reader.read_exact(&mut bytes)?;
-        for (value, bytes) in row.iter_mut().zip(bytes.as_chunks().0) {
+        reader.read_exact(bytes.as_flattened_mut())?;
+        for (value, bytes) in row.iter_mut().zip(&bytes) {
             *value = f64::from_le_bytes(*bytes);
         }
         see(&row);
@@ -153,8 +143,8 @@ fn each_row(file: &mut File, mut see: impl FnMut(&[f64; COLUMNS])) -> io::Result
     Ok(())
 }
 
-fn pass(file: &mut File, selections: &mut [Option<Selection>]) -> io::Result<()> {
-    each_row(file, |row| {
+fn pass<const COLUMNS: usize>(file: &mut File, selections: &mut [Option<Selection>]) -> io::Result<()> {
+    each_row(file, |row: &[f64; COLUMNS]| {
         for (selection, &value) in selections.iter_mut().zip(row) {
             if let (Some(selection), false) = (selection, value.is_nan()) {
                 selection.see(value);
@@ -194,6 +184,8 @@ fn interpolate(found: &[f64], count: u64) -> [f64; 4] {
 mod tests {
     use super::*;
 
+    const COLUMNS: usize = 5;
+
     #[test]
     fn few_numbers_share_ranks() {
         let mut numbers: Vec<f64> = (0..17).map(|number| f64::from(number * 5 % 17)).collect();
@@ -210,7 +202,7 @@ mod tests {
         let rows: Vec<[f64; COLUMNS]> =
             (0..5000).map(|row| std::array::from_fn(|column| number(row, column as u64))).collect();
         let mut counts = [0; COLUMNS];
-        let (mut kept, mut written) = (Values::new(None), Values::new(None));
+        let (mut kept, mut written) = (Values::new(None, 1 << 18), Values::new(None, 1 << 18));
         written.spill().expect("a temporary file");
         for row in &rows {
             for (count, value) in counts.iter_mut().zip(row) {

@@ -13,13 +13,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::cluster::Request;
-use crate::measures::{Summary, Tally, is_there};
+use crate::measures::{Both, Summary, Tally, Times, is_there};
 use crate::scenario::Scenario;
 use crate::simulation::Feed;
 use crate::state::{Reason, State, View};
 use crate::time::Time;
 use crate::workload::swf::{FIELD_NAMES, Overrun, SwfError, SwfFile, SwfParser, SwfRecord};
-use crate::workload::{ExternalEvent, Job};
+use crate::workload::{ExternalEvent, Job, JobState};
 
 use events::Events;
 pub use events::{EventSource, GivenEvent};
@@ -87,6 +87,19 @@ pub struct StreamOptions {
     pub keep_fields: bool,
 }
 
+/// Maximum number of jobs with waits in memory, for each of two schedules: 0.1 MB.
+const MOST_IN_MEMORY: usize = 1 << 14;
+
+/// The schedule in the log beside the simulated one, and further facts of the log.
+pub struct Beside {
+    /// Both schedules.
+    pub both: Both,
+    /// Number of jobs whose time limit is not known to be above the run time.
+    pub without_limit: u64,
+    /// Number of jobs whose requested memory the log has.
+    pub with_memory: u64,
+}
+
 /// An active job, by its slot.
 struct Alive {
     row: u64,
@@ -105,6 +118,7 @@ pub struct Stream {
     /// None without overheads.
     overheads: Option<Box<DrawnOverheads>>,
     tally: Tally,
+    beside: Beside,
     lines: Option<OrderedLines>,
 }
 
@@ -125,7 +139,9 @@ impl Stream {
             .transpose()
             .map_err(StreamError::Events)?;
         let lines = answer.map(OrderedLines::create).transpose()?;
-        let tally = Tally::new(answer.and_then(Path::parent), options.capacity.clone(), options.core);
+        let directory = answer.and_then(Path::parent);
+        let tally = Tally::new(directory, options.capacity.clone(), options.core);
+        let both = Both::new(options.capacity.len(), directory, MOST_IN_MEMORY);
         let mut stream = Self {
             log,
             next: first,
@@ -134,6 +150,7 @@ impl Stream {
             events: events.map(Box::new),
             overheads: overheads.map(Box::new),
             tally,
+            beside: Beside { both, without_limit: 0, with_memory: 0 },
             lines,
             options,
         };
@@ -148,12 +165,12 @@ impl Stream {
     }
 
     /// Ends a run: completes the output file, and returns the measures.
-    pub fn finish(mut self, scenario: &Scenario, state: &State) -> Result<Summary, StreamError> {
+    pub fn finish(mut self, scenario: &Scenario, state: &State) -> Result<(Summary, Beside), StreamError> {
         self.take_the_rest(View { scenario, state })?;
         if let Some(lines) = self.lines {
             lines.finish()?;
         }
-        Ok(self.tally.finish(scenario.first_submission)?)
+        Ok((self.tally.finish(scenario.first_submission)?, self.beside))
     }
 
     /// Counts and writes the jobs that are still waiting or running at the end.
@@ -170,6 +187,21 @@ impl Stream {
             self.write_line(view, slot, Reason::NAMED.iter().find(|pair| named(pair)).map(|pair| pair.0))?;
         }
         Ok(())
+    }
+
+    /// Adds a job that ended to the schedules of the jobs that ran in the log and in the simulation.
+    fn put_beside(&mut self, view: View<'_>, job: u32) -> io::Result<()> {
+        let (jobs, record) = (&view.state.jobs, &self.alive[job as usize].record);
+        let (start, end) = (jobs.start_time(job), jobs.end_time(job));
+        let counts = !start.is_nan() && !end.is_nan() && jobs.state(job) != JobState::Cancelled;
+        let Some(logged) = record.logged_start().filter(|_| counts) else { return Ok(()) };
+        let run = if jobs.state(job) == JobState::Killed { end - start } else { record.run_time };
+        let times = Times { submit: record.submit_time, start, end, run };
+        let held = self.options.processor.iter().enumerate().map(|(resource, &each)| {
+            let amount = if self.options.memory == Some(resource) { record.memory } else { each };
+            amount * i64::from(record.tasks)
+        });
+        self.beside.both.add(logged, record.run_time, times, held)
     }
 
     fn read_next(&mut self, now: f64) -> Result<(), StreamError> {
@@ -248,6 +280,8 @@ impl Feed for Stream {
         let record = self.next.take().expect("submit is called only when a job is due");
         // A streamed run is never forked, so this does not copy.
         let scenario = Arc::make_mut(scenario);
+        self.beside.without_limit += u64::from(record.requested_time <= record.run_time);
+        self.beside.with_memory += u64::from(record.asks_memory());
         let request = scenario.requests.intern(self.request(&record));
         let mut job = Job {
             row: self.row,
@@ -308,6 +342,7 @@ impl Feed for Stream {
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), StreamError> {
         let view = View { scenario, state };
         self.tally.finished(view, job, self.alive[job as usize].record.run_time)?;
+        self.put_beside(view, job)?;
         self.write_line(view, job, None)?;
         if let Some(events) = &mut self.events {
             events.end(self.alive[job as usize].record.job_id, job);

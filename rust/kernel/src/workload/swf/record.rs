@@ -90,6 +90,21 @@ pub struct SwfRecord {
 }
 
 impl SwfRecord {
+    /// Returns whether the log has the requested memory of the job.
+    #[must_use]
+    pub const fn asks_memory(&self) -> bool {
+        self.fields[REQUESTED_MEMORY] > 0.0
+    }
+
+    /// The start of the job according to the log; None if it did not start, or the start is unknown.
+    ///
+    /// A job that was cancelled in the queue (status 5) waited until then, and did not start.
+    #[must_use]
+    pub fn logged_start(&self) -> Option<f64> {
+        let cancelled = self.fields[STATUS] == CANCELLED && self.run_time <= 0.0;
+        (self.fields[WAIT] >= 0.0 && !cancelled).then(|| self.submit_time + self.fields[WAIT])
+    }
+
     /// The value of an integer field.
     #[must_use]
     pub const fn whole_field(&self, field: usize) -> i64 {
