@@ -30,8 +30,13 @@ def is_finite(value: object) -> TypeGuard[float]:
 
 def is_real(value: object) -> TypeGuard[float]:
     """Return whether a value is a finite number of Python or NumPy that float64 has, and no truth value."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return is_number and bool(abs(value) <= sys.float_info.max)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        # An integer beyond float64.
+        return False
 
 
 def is_whole(value: object) -> TypeGuard[int]:

@@ -120,11 +120,12 @@ def numbers(instance: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  # of m
 def test_descriptions_take_numpy_scalars(instance: Any) -> None:  # noqa: ANN401  # of many classes
     """A description with NumPy's scalars is the one with Python's, and is written alike."""
     assert is_dataclass(instance)
+    description: Any = instance
     given = dict(numbers(instance))
     if isinstance(instance, bl.ConstantRate):
         made: Any = bl.ConstantRate(NUMPY.int64(2))
     else:
-        made = replace(instance, **given)
+        made = replace(description, **given)
     assert made == instance
     assert repr(made) == repr(instance)
 
@@ -149,7 +150,9 @@ CALLS: dict[str, Callable[[], object]] = {
         NUMPY.int64(10), nodes=NUMPY.int64(64), load=NUMPY.float32(0.5)
     ),
     "repeat": lambda: bl.adequacy.repeat(WORKLOAD, SYSTEM, "fcfs", seeds=NUMPY.int64(2)),
-    "share": lambda: bl.accounting.window_share(np.array([30.0]), np.array([100.0]), NUMPY.float64(0.5)),
+    "share": lambda: bl.accounting.window_share(
+        NUMPY.array([30.0]), NUMPY.array([100.0]), NUMPY.float64(0.5)
+    ),
     "mmc": lambda: bl.queueing.mmc(NUMPY.float64(0.5), NUMPY.int64(1), NUMPY.int64(2)),
     "policy": lambda: bl.Policy("fcfs", "easy", reservations=NUMPY.int64(2)),
     "predictor": lambda: bl.predictor.Quantile(

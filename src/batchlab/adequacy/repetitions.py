@@ -66,7 +66,7 @@ def repeat(
     True
     """
     count = rules.whole_of(seeds)
-    several = seeds if count is None else range(count)
+    several: object = seeds if count is None else range(count)
     if isinstance(several, str) or not isinstance(several, Iterable):
         raise AdequacyError(f"seeds = {shown(seeds)}; must be a number of runs, or the seeds themselves.")
     if isinstance(seeds, int) and not 0 <= seeds <= _MOST_RUNS:
