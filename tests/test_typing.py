@@ -28,7 +28,7 @@ bl.simulate(workload, system, "easy", waltime="kill")  # wrong
 bl.simulate(workload, system, "easy", seed="1")  # wrong
 bl.Simulation(workload, system, "easy", order_at_instant="completions_first")
 bl.Simulation(workload, system, "easy", order_at_instant="completion_first")  # wrong
-bl.Simulation(workload, system, "easy", sharing="maxmin")  # wrong
+bl.Simulation(workload, system, "easy", sharing=True)  # wrong
 bl.Experiment(workload, system, "easy", seeds=(0, 1), clip_requests=False, task_times=True)
 bl.Experiment(workload, system, "easy", seed=1)  # wrong
 bl.Experiment(workload, system, "easy", walltime="stop")  # wrong

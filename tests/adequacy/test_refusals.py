@@ -64,9 +64,9 @@ def test_rounding_is_no_difference_beyond_the_tolerance() -> None:
     ("tolerance", "text"),
     [
         (-1, "tolerance for submit_time = -1; must be a finite number >= 0"),
-        (float("nan"), "tolerance = nan for submit_time"),
+        (float("nan"), "tolerance for submit_time = nan"),
         ({"task": 1}, "tolerance: 'task' is not compared. Did you mean 'tasks'?"),
-        ({"core": "x"}, "tolerance = 'x' for core"),
+        ({"core": "x"}, "tolerance for core = 'x'"),
     ],
 )
 def test_tolerance_is_checked(tolerance: object, text: str) -> None:

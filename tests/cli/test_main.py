@@ -84,7 +84,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(["run", "LOG", "--what"], "No such option: --what", id="unknown option"),
         pytest.param(["run", "LOG", "--nodes", "0"], "'--nodes': 0; must be >= 1", id="no nodes"),
         pytest.param(
-            ["run", "LOG", "--seed", "-1"], "'--seed': -1; must be a whole number from 0", id="seed"
+            ["run", "LOG", "--seed", "-1"], "--seed: -1; must be a whole number from 0 to 2^64 - 1", id="seed"
         ),
         pytest.param(["run", "LOG", "--policy", "esay"], "Did you mean 'easy'?", id="unknown policy"),
         pytest.param(

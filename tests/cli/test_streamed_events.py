@@ -6,6 +6,7 @@ import os
 import random
 from itertools import islice
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -161,14 +162,21 @@ def test_wrong_events_are_refused_before_the_run(
     assert not out.exists() or not list(out.iterdir())
 
 
-def test_events_out_of_a_pipe_are_refused(
-    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The file is read twice."""
-    pipe = tmp_path / "pipe"
+def test_events_out_of_a_pipe(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is read twice: of a pipe a copy."""
+    text = '{"time": 0, "event": "drain", "nodes": "0"}\n'
+    file, pipe = tmp_path / "events.jsonl", tmp_path / "pipe.jsonl"
+    file.write_text(text, "utf-8")
     os.mkfifo(pipe)
-    assert main(["run", str(log), "--stream", "--external-events", str(pipe)]) == 2
-    assert "is no plain file, and --stream reads it twice" in capsys.readouterr().err
+    answers = []
+    for events in (file, pipe):
+        writer = Thread(target=pipe.write_text, args=(text, "utf-8"), daemon=True)
+        if events == pipe:
+            writer.start()
+        command = ["run", str(log), "--stream", "--format", "json", "--external-events", str(events)]
+        assert main(command) == 0
+        answers.append(json.loads(capsys.readouterr().out)["wait"])
+    assert answers[0] == answers[1]
 
 
 def test_events_are_read_as_they_come(tmp_path: Path) -> None:

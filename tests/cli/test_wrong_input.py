@@ -55,13 +55,13 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             [*LIKE, "--performance", "core=1e308"],
-            "performance['core'] = 1e+308; must be a number of GFLOP per second, from 0",
+            "performance['core'] = 1e+308; must be a number of GFLOP per second from 0 to 10^18",
         ),
         (
             [*LIKE, "--performance", "core=1,core=2"],
             "--performance: 'core=1,core=2'; names core twice. Leave one out.",
         ),
-        ([*LIKE, "--most", "core=1e308"], "must be a whole number from 0 to 2^53, per node"),
+        ([*LIKE, "--most", "core=1e308"], "must be a whole number from 0 to 2^53"),
         (
             [*LIKE, "--most", "core=0"],
             "request_limits: core from 0 to 0; every job needs a core. Give 1 or more.",

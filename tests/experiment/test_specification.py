@@ -253,7 +253,7 @@ def test_generators_can_be_like_a_log(folder: Path) -> None:
         (
             "policies",
             "options = { task_times = 1 }\npolicies",
-            "options.task_times = 1; must be True",
+            "options.task_times = 1; must be true or false",
         ),
         (
             "policies",

@@ -111,5 +111,5 @@ def test_arguments_are_checked() -> None:
         bl.plot.adequacy_differences(3)  # type: ignore[arg-type]
     with pytest.raises(ResultError, match=r"of = 'end'; .* Known: residence, start, wait"):
         bl.plot.adequacy_starts(COMPARISON, of="end")  # type: ignore[arg-type]
-    with pytest.raises(ResultError, match="reference = -1; must be a Reference, or seconds >= 0"):
+    with pytest.raises(ResultError, match="reference = -1; must be a finite number of seconds >= 0"):
         bl.plot.adequacy_by_jobs(COMPARISON, reference=-1)

@@ -209,7 +209,7 @@ def test_words_are_checked(several: list[bl.Result]) -> None:
         (bl.plot.arrivals, {"per": "week"}, "per = 'week'; .* Known: day, hour, month"),
         (bl.plot.run_times, {"of": "wait"}, "of = 'wait'"),
         (bl.plot.wait, {"ax": "axes"}, "ax = 'axes'; must be matplotlib Axes"),
-        (bl.plot.slowdown, {"threshold": 0}, "threshold = 0; must be a number of seconds > 0"),
+        (bl.plot.slowdown, {"threshold": 0}, "threshold = 0 s; must be > 0"),
     ]
     for plot, arguments, message in wrong:
         with pytest.raises(ResultError, match=message):

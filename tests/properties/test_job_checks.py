@@ -55,5 +55,5 @@ def test_states(check: JobCheck, states: list[str], backfill: str) -> None:
 
 def test_unknown_checks_are_refused() -> None:
     """With those that there are."""
-    with pytest.raises(SimulationError, match="job_check = 'all'; must be 'nodes' or 'total' or 'none'"):
+    with pytest.raises(SimulationError, match="job_check = 'all'; must be 'nodes', 'total' or 'none'"):
         bl.RunOptions(job_check="all")  # type: ignore[arg-type]  # on purpose

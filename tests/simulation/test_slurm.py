@@ -374,7 +374,6 @@ def test_forks_and_snapshots_go_on_alike() -> None:
     ("spec", "columns", "message"),
     [
         ("slurm(select=cores)", {"tasks": [1], "core": [2], "mem": [3]}, "3 of mem for a task of 2 cores"),
-        ("slurm(select=cores)", {"tasks": [3], "tasks_per_node": [2]}, "3 tasks at 2 per node"),
     ],
 )
 def test_jobs_that_are_not_modelled(spec: str, columns: dict[str, Any], message: str) -> None:

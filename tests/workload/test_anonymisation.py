@@ -77,7 +77,7 @@ def test_what_stays() -> None:
     ("arguments", "message"),
     [
         ({"seed": -1}, "seed = -1; must be a whole number"),
-        ({"shift": float("nan")}, "shift = nan; must be a number of seconds"),
+        ({"shift": float("nan")}, "shift = nan; must be a finite number of seconds"),
         ({"keep": ["usr"]}, "keep: 'usr' is no column. Did you mean 'user'"),
     ],
 )

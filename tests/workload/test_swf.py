@@ -299,9 +299,9 @@ class Slow(io.BytesIO):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"overrun": "extnd"}, "overrun = 'extnd'; must be one of these. Did you mean 'extend'"),
-        ({"invalid": "ignore"}, "invalid = 'ignore'; must be one of these"),
-        ({"processors": "all"}, "processors = 'all'; must be one of these"),
+        ({"overrun": "extnd"}, "overrun = 'extnd'; must be 'extend', 'cut' or 'keep'"),
+        ({"invalid": "ignore"}, "invalid = 'ignore'; must be 'drop' or 'raise'"),
+        ({"processors": "all"}, "processors = 'all'; must be 'requested' or 'allocated'"),
         ({"max_jobs": -1}, "max_jobs = -1; must be a whole number >= 0"),
         ({"max_jobs": 1.5}, "max_jobs = 1.5; must be a whole number >= 0"),
     ],

@@ -241,7 +241,7 @@ def test_wrong_arguments() -> None:
         Workload.from_table(TABLE | {"gpu": [1, 1]}, resources=["gqu"])
     with pytest.raises(WorkloadError, match="resource 'tasks' is no column of amounts"):
         Workload.from_table(TABLE, resources=["tasks"])
-    with pytest.raises(WorkloadError, match="overrun = 'x'; must be one of these"):
+    with pytest.raises(WorkloadError, match="overrun = 'x'; must be 'extend', 'cut' or 'keep'"):
         Workload.from_table(TABLE, overrun="x")  # type: ignore[arg-type]
 
 

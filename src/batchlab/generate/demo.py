@@ -19,6 +19,7 @@ _NODES, _CORES = 32, 8
 _LOAD = 0.9
 _DAY = 86_400
 _LONGEST = 2 * _DAY
+_JOBS = rules.Whole(1, 10**9)
 _MINUTES = (5, 10, 15, 30, 60, 120, 180, 240, 360, 480, 720, 1080, 1440, 2160, 2880)
 _ROUND_TIMES = 60 * np.array(_MINUTES, dtype=np.int64)
 
@@ -61,7 +62,8 @@ def demo_workload(jobs: int = 2000, *, seed: int = 0) -> Workload:
     on parallel supercomputers: modeling the characteristics of rigid jobs", JPDC 63(11), 2003. Round
     estimates: D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005.
     """
-    jobs = rules.check(WorkloadError, "jobs", jobs, rules.COUNT)
+    jobs = rules.check(WorkloadError, "jobs", jobs, _JOBS)
+    seed = rules.check(WorkloadError, "seed", seed, rules.SEED)
     random = np.random.default_rng(seed)
     tasks = _sizes(random, jobs)
     run_time = _run_times(random, tasks)

@@ -71,13 +71,9 @@ class Outcome:
         """
         if self.real is None or self.model is None:
             return None
-        # Killed jobs complete in the model after the run time they had in Slurm, which records whole seconds.
+        # Killed jobs complete in the model after the run time they had in Slurm.
         started = self.real.started()
-        modelled = self.model.jobs.join(started, on="job_id", how="semi")
-        if "completion_time" in modelled.columns:
-            # In Slurm a job has ended before its nodes are released.
-            modelled = modelled.with_columns(pl.col("end_time") - pl.col("completion_time"))
-        modelled = modelled.with_columns(pl.col("submit_time", "start_time", "end_time").floor())
+        modelled = _as_recorded(self.model.jobs).join(started, on="job_id", how="semi")
         return compare(started.drop("state"), modelled.drop("state"))
 
     def metrics(self) -> dict[str, object]:
@@ -133,7 +129,7 @@ class Outcome:
             If a file cannot be read or written.
         """
         tables = [run.jobs for run in (self.real, self.model) if run is not None]
-        more = {"model.csv": tables[1]} if len(tables) > 1 else {}
+        more = {"model.csv": _as_recorded(tables[1])} if len(tables) > 1 else {}
         target = Path(directory)
         try:
             content = {"format": 1, "command": command} | self._manifest(inputs or {})
@@ -230,6 +226,13 @@ class Outcome:
             return self.comparison
         except AdequacyError as error:
             return error
+
+
+def _as_recorded(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Return jobs of the model as Slurm records them: in whole seconds, ended before nodes are released."""
+    if "completion_time" in jobs.columns:
+        jobs = jobs.with_columns(pl.col("end_time") - pl.col("completion_time"))
+    return jobs.with_columns(pl.col("submit_time", "start_time", "end_time").floor())
 
 
 def _measures(jobs: pl.DataFrame) -> dict[str, object]:
