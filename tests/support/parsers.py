@@ -330,7 +330,7 @@ PARSERS = {
     "packed log": Parser((gzip.compress(LOG, mtime=0),), _log),
     "otherwise packed log": Parser((bz2.compress(LOG), lzma.compress(LOG), _zipped(LOG)), _log),
     "log on disk": Parser((LOG, gzip.compress(LOG, mtime=0)), _from_file("log.swf", bl.read_swf)),
-    "sacct": Parser(SACCT, reading_of(bl.read_sacct, dependencies=True), sample=500),
+    "sacct": Parser(SACCT, reading_of(bl.read_sacct, dependencies=True), sample=200),
     "sacct in JSON": Parser(SACCT_JSON, reading_of(bl.read_sacct, dependencies=True), sample=200),
     "jobcomp": Parser(JOBCOMP, reading_of(bl.read_jobcomp)),
     "LSF": Parser(LSF, reading_of(bl.read_lsf)),
