@@ -62,7 +62,7 @@ impl Queue {
         }
         let length = self.__len__(py)?.cast_signed();
         if let Ok(slice) = key.cast::<PySlice>() {
-            return Ok(self.slice(py, &slice.indices(length)?)?.into_pyobject(py)?);
+            return self.slice(py, &slice.indices(length)?)?.into_pyobject(py);
         }
         let Ok(place) = key.extract::<isize>() else {
             let rule = "must be a place, a slice, or the name of a column";

@@ -70,7 +70,7 @@ fn tables<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'py, 
     Ok(tables)
 }
 
-/// A table as NumPy columns by name.
+/// A table as columns by name.
 fn table(py: Python<'_>, columns: Columns) -> PyResult<Bound<'_, PyDict>> {
     let result = PyDict::new(py);
     for (name, column) in columns {

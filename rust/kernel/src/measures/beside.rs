@@ -148,7 +148,7 @@ mod tests {
                 Times { submit: 10.0, start: 10.0, end: 15.0, run: 5.0 },
                 [4, 1].into_iter(),
             )?;
-            assert_eq!(both.first_submission, 0.0);
+            assert_eq!(both.first_submission.to_bits(), 0.0_f64.to_bits());
             assert_eq!(both.log.wait()?.mean, Some(2.5));
             let schedule = &mut both.simulated;
             assert_eq!(schedule.jobs(), 2);

@@ -61,7 +61,7 @@ impl<const COLUMNS: usize> Values<COLUMNS> {
                 for (column, quantiles) in quantiles.iter_mut().enumerate() {
                     let mut numbers = Vec::with_capacity(counts[column] as usize);
                     each_row(file, |row: &[f64; COLUMNS]| {
-                        numbers.extend(Some(row[column]).filter(|value| !value.is_nan()))
+                        numbers.extend(Some(row[column]).filter(|value| !value.is_nan()));
                     })?;
                     *quantiles = quantiles_of(&mut numbers, counts[column]);
                 }
