@@ -44,5 +44,5 @@ def test_days_have_a_cycle() -> None:
 
 def test_no_jobs_are_refused() -> None:
     """There is nothing to show of nothing."""
-    with pytest.raises(WorkloadError, match="jobs = 0; must be a whole number >= 1"):
+    with pytest.raises(WorkloadError, match="jobs = 0; must be a whole number from 1 to"):
         demo_workload(0)
