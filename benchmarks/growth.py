@@ -229,7 +229,7 @@ class FirstOfQueue(bl.Scheduler):
 
 
 def first_of_queue(queued: int) -> Work:
-    """Prepare looks at the first ten of so many waiting jobs."""
+    """Prepare repeated looks at the first ten jobs of a long queue."""
     workload = jobs_of(
         submit_time=np.zeros(queued), run_time=np.full(queued, FOREVER), tasks=np.full(queued, 2)
     )

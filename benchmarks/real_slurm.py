@@ -180,7 +180,7 @@ def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> li
 def times_of(jobs: pl.DataFrame) -> pl.DataFrame:
     """Give the whole seconds of the jobs that completed."""
     whole = pl.col("submit_time", "start_time", "end_time").floor()
-    return jobs.filter(pl.col("job_id") > 0, state="completed").select("job_id", whole).sort("job_id")
+    return jobs.filter(state="completed").select("job_id", whole).sort("job_id")
 
 
 def distance(one: pl.DataFrame, other: pl.DataFrame) -> tuple[float, int]:

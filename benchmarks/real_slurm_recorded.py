@@ -1,4 +1,4 @@
-"""Tells how near a real Slurm in virtual time comes to the same Slurm in real time, on recorded streams.
+"""Compares a real Slurm in virtual time with the same Slurm in real time, on recorded streams.
 
 `python benchmarks/real_slurm_recorded.py OUT [--runs 5] [--cases NAME …] [--busy 2]` feeds each recorded
 stream to a real Slurm under its recorded configuration, with `--clock auto`, so many times. It prints P and
@@ -26,6 +26,7 @@ from typing import Any
 
 import polars as pl
 from measure import ROOT
+from real_slurm import known as known_runs
 from real_slurm_cases import path_of
 
 import batchlab as bl
@@ -226,12 +227,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--busy", type=int, default=0, metavar="N", help="so many busy processes beside")
+    parser.add_argument("--busy", type=int, default=0, metavar="N", help="number of busy processes beside")
     parser.add_argument("--cases", nargs="+", metavar="NAME", choices=[case.name for case in CASES])
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     path = given.out / "runs.jsonl"
-    known = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    known = known_runs(path)
     cases = [case for case in CASES if given.cases is None or case.name in given.cases]
     with ExitStack() as stack:
         for _ in range(given.busy):

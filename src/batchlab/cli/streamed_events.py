@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from batchlab.cli.failure import wrong_usage
 from batchlab.errors import WorkloadError
 from batchlab.node_ranges import node_beyond, node_ranges
 from batchlab.vocabulary import INTERNAL_EVENTS
@@ -67,8 +66,7 @@ def scanned(path: Path, system: System) -> StreamedEvents:
     """
     from batchlab.workload.event_rules import nodes_to_come  # noqa: PLC0415  # --help does without
 
-    if path.exists() and not path.is_file():
-        raise wrong_usage(f"{path} is no plain file, and --stream reads it twice.", "--external-events")
+    # The file is read twice; an option copies a pipe to a file.
     count = 0
 
     def changes() -> Iterator[tuple[str, str]]:
