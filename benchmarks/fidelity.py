@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import batchlab as bl
+from batchlab.core.vocabulary import Fidelity
 from batchlab.skeleton import Skeleton, named, run
 from batchlab.skeleton.collectives.registry import FAMILIES
-from batchlab.vocabulary import Fidelity
 
 SPREAD, REPETITIONS, SEED = 4, 40, 1
 PLACEMENTS = ("order", "random", "shared")

@@ -13,9 +13,9 @@ import polars as pl
 from measure import cpu_time, verdict
 
 import batchlab as bl
+from batchlab.core.vocabulary import Fidelity, RankOrder
 from batchlab.placement import reorder
 from batchlab.skeleton import Skeleton, run
-from batchlab.vocabulary import Fidelity, RankOrder
 
 SIDES = (32, 32, 40)
 ORDERS = ("zyx", "boxes(4, 4, 4)", "hilbert", "random(1)")

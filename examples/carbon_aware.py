@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 import batchlab as bl
+from batchlab.core.units import format_duration
 from batchlab.generate import demo_system, demo_workload
 from batchlab.seam import View
-from batchlab.units import format_duration
 
 HOUR = 3600.0
 WEATHER = "time,celsius\n0,11.5\n21600,17.0\n43200,24.5\n64800,19.0\n86400,12.0\n"

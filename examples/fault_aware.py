@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import batchlab as bl
+from batchlab.core.units import format_duration
 from batchlab.generate import Constant, Weibull, demo_system, demo_workload
 from batchlab.seam import View
-from batchlab.units import format_duration
 
 FRAGILE = range(0, 32, 4)
 

@@ -5,9 +5,9 @@ from typing import Any
 import polars as pl
 
 import batchlab as bl
+from batchlab.core.units import format_duration, format_energy, format_power
 from batchlab.generate import demo_system, demo_workload
 from batchlab.seam import View
-from batchlab.units import format_duration, format_energy, format_power
 
 HOUR = 3600.0
 

@@ -8,7 +8,8 @@ from typing import get_args
 
 import pytest
 
-from batchlab import _kernel, vocabulary
+from batchlab import _kernel
+from batchlab.core import vocabulary
 from batchlab.policy import registry
 
 ROOT = Path(__file__).parents[1]

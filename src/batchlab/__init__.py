@@ -8,8 +8,8 @@
 """
 
 from batchlab._kernel import __version__
-from batchlab.lazy import attach
-from batchlab.process_fork import watch_forks
+from batchlab.core.lazy import attach
+from batchlab.core.process_fork import watch_forks
 
 watch_forks()
 

@@ -32,6 +32,7 @@ from batchlab.control import RateControl as RateControl
 from batchlab.control import RateLoad as RateLoad
 from batchlab.control import Schedutil as Schedutil
 from batchlab.control import WorkloadHysteresis as WorkloadHysteresis
+from batchlab.core.installation import show_versions as show_versions
 from batchlab.errors import AdequacyError as AdequacyError
 from batchlab.errors import AlgorithmError as AlgorithmError
 from batchlab.errors import ApplicationError as ApplicationError
@@ -57,8 +58,8 @@ from batchlab.errors import WorkloadError as WorkloadError
 from batchlab.experiment import Experiment as Experiment
 from batchlab.experiment import Runs as Runs
 from batchlab.experiment import dispatchers as dispatchers
-from batchlab.installation import show_versions as show_versions
 from batchlab.monitor import Monitor as Monitor
+from batchlab.monitor.progress_bar import ProgressBar as ProgressBar
 from batchlab.observer import CarbonIntensity as CarbonIntensity
 from batchlab.observer import EnergyPrice as EnergyPrice
 from batchlab.observer import Failures as Failures
@@ -80,7 +81,6 @@ from batchlab.platform import read_platform as read_platform
 from batchlab.platform import share as share
 from batchlab.policy import Malleable as Malleable
 from batchlab.policy import Policy as Policy
-from batchlab.progress_bar import ProgressBar as ProgressBar
 from batchlab.result import metrics as metrics
 from batchlab.result import service as service
 from batchlab.result.read import read_result as read_result

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from batchlab.application import Application as Description
-from batchlab.seam.view import Columns
-from batchlab.vocabulary import (
+from batchlab.core.vocabulary import (
     CauseKind,
     InvalidAction,
     JobCheck,
@@ -20,6 +19,7 @@ from batchlab.vocabulary import (
     StopKind,
     WalltimeAction,
 )
+from batchlab.seam.view import Columns
 
 MOST_LOOKS: int
 SOURCES: str

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.vocabulary import FavouredSize, UsageDecay
+from batchlab.core.vocabulary import FavouredSize, UsageDecay
 from reference import fair_share as reference
 
 DAY = 86_400.0

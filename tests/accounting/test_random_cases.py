@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.vocabulary import FAIR_SHARE_RULES, FAVOURED_SIZES
+from batchlab.core.vocabulary import FAIR_SHARE_RULES, FAVOURED_SIZES
 from reference import fair_share as reference
 from reference import multifactor
 from reference.fair_share import Member

@@ -14,7 +14,7 @@ from batchlab.workload.formats import log_format
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batchlab.vocabulary import LogFormat
+    from batchlab.core.vocabulary import LogFormat
 
 SACCT = (
     "JobID|Submit|Start|End|State|ReqCPUS|Timelimit\n"

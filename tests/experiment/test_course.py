@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import batchlab as bl
+from batchlab.core.vocabulary import ExecutorName
 from batchlab.experiment.course import Course, CourseKeeper, Underway
 from batchlab.generate import demo_system, demo_workload
-from batchlab.vocabulary import ExecutorName
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from batchlab.vocabulary import ExecutorName
+    from batchlab.core.vocabulary import ExecutorName
 
 HERE = Path(__file__).parents[1]
 SOURCE = Path(bl.__file__).parents[1]

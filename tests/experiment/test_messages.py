@@ -7,9 +7,9 @@ import pytest
 import batchlab as bl
 from batchlab import Experiment
 from batchlab.application.write import write_application
+from batchlab.core.vocabulary import ExecutorName
 from batchlab.errors import ApplicationError
 from batchlab.skeleton import named
-from batchlab.vocabulary import ExecutorName
 
 
 def workload(size: float = 1e6) -> bl.Workload:

@@ -13,7 +13,7 @@ from support.experiments import COSTS, SYSTEM, Breaking, Forgetful, small
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batchlab.vocabulary import ExecutorName
+    from batchlab.core.vocabulary import ExecutorName
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])

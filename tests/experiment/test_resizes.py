@@ -13,7 +13,7 @@ from batchlab.experiment import Experiment
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batchlab.vocabulary import ExecutorName
+    from batchlab.core.vocabulary import ExecutorName
 
 TALK = bl.Application(
     [

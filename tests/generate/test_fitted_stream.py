@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import batchlab as bl
+from batchlab.core.random_streams import Floats, stream
 from batchlab.errors import WorkloadError
 from batchlab.generate import Constant, Empirical, Exponential, Lognormal, SizeModel, Truncated, fit_stream
-from batchlab.random_streams import Floats, stream
 
 
 def log(jobs: int = 4000) -> bl.Workload:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.vocabulary import OrderAtInstant
+from batchlab.core.vocabulary import OrderAtInstant
 from support.oracles import compared, differing, find, first_differences, mean_wait, starts
 
 NODES = bl.System.homogeneous(nodes=100, resources={"core": 1})

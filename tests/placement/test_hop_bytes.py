@@ -15,7 +15,7 @@ from reference.hop_bytes import fewest_hop_bytes, hop_bytes, mapped
 from reference.rank_orders import nodes_of_ranks
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import RankOrder
+    from batchlab.core.vocabulary import RankOrder
 
 CORES = 3
 NETWORKS = (

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import batchlab as bl
-from batchlab.vocabulary import ORDERS_AT_INSTANT
+from batchlab.core.vocabulary import ORDERS_AT_INSTANT
 from support.python_schedulers import Easy
 
 Deed = Callable[[bl.View], object]

@@ -15,7 +15,7 @@ from batchlab import tasks
 from batchlab.policy import SIZE_ORDERS
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import JobType, SizeOrderName
+    from batchlab.core.vocabulary import JobType, SizeOrderName
 
 PLATFORM = bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps", latency=0)
 SYSTEM = bl.System.of(PLATFORM)

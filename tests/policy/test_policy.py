@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from batchlab.core.vocabulary import FAVOURED_SIZES, NODE_SELECTIONS
 from batchlab.errors import PolicyError, PolicyNotFound
 from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, Policy, SlurmParameters
-from batchlab.vocabulary import FAVOURED_SIZES, NODE_SELECTIONS
 
 FORMULAS = (
     st.text(st.characters(exclude_characters="\"'", exclude_categories=["C", "Z"]) | st.just(" "), min_size=1)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import batchlab as bl
+from batchlab.core.vocabulary import PredictorName
 from batchlab.policy import PREDICTORS as RULES
 from batchlab.predictor import PREDICTORS, LastTwo, Quantile, RecursiveMean
-from batchlab.vocabulary import PredictorName
 from support.python_schedulers import FirstFit
 
 ONE = bl.System.homogeneous(nodes=1, resources={"core": 1})

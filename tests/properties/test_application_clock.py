@@ -9,7 +9,7 @@ import pytest
 
 import batchlab as bl
 from batchlab import tasks
-from batchlab.vocabulary import SharingModel
+from batchlab.core.vocabulary import SharingModel
 from support.clock_cases import clock_case, ran
 
 CASES = 120

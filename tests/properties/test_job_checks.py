@@ -14,7 +14,7 @@ from support.schedule_cases import grouped, random_case
 from support.schedule_runs import differences, readable
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import JobCheck
+    from batchlab.core.vocabulary import JobCheck
 
 CASES = 150
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import batchlab as bl
+from batchlab.core.vocabulary import FIDELITIES, Fidelity
 from batchlab.platform.hops import hop_links
 from batchlab.skeleton import Communicator, MessageOptions, Skeleton, measure, named, run
-from batchlab.vocabulary import FIDELITIES, Fidelity
 from reference.sharing import RULES, Activity, Resources
 from reference.traffic import Loads, Sent, counts, loads
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import WalltimeAction
+    from batchlab.core.vocabulary import WalltimeAction
 
 CASES = 120
 ENVELOPE = 16.0

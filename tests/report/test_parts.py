@@ -13,7 +13,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
-from batchlab.markup import Html, element, table
+from batchlab.core.markup import Html, element, table
 from batchlab.plot.over_time import Line
 from batchlab.plot.queue import queue_course
 from batchlab.plot.results import groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import batchlab as bl
-from batchlab.node_ranges import node_ranges
+from batchlab.core.node_ranges import node_ranges
 
 
 def told(result: bl.Result) -> list[tuple[float, str, int]]:

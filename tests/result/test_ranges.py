@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.node_ranges import node_ranges
+from batchlab.core.node_ranges import node_ranges
 
 if TYPE_CHECKING:
     from pathlib import Path

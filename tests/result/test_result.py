@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS, WAITING_REASONS
 from batchlab.errors import ResultError
-from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS, WAITING_REASONS
 from support.results import Job, make_result
 
 if TYPE_CHECKING:

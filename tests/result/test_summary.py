@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from batchlab.core.text_tables import render
 from batchlab.options import RunOptions
 from batchlab.result.summary import compare
-from batchlab.text_tables import render
 from support.results import Job, make_result
 
 if TYPE_CHECKING:

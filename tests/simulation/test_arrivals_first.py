@@ -10,7 +10,7 @@ import pytest
 import batchlab as bl
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import OrderAtInstant
+    from batchlab.core.vocabulary import OrderAtInstant
 
 ORDERS: tuple[OrderAtInstant, ...] = ("completions_first", "arrivals_first")
 SYSTEM = bl.System.of(bl.Platform.crossbar(2, speed="1Gf", bandwidth="1GBps", latency=0))

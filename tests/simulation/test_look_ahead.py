@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.vocabulary import OrderAtInstant
+from batchlab.core.vocabulary import OrderAtInstant
 from support.python_schedulers import Easy, FirstFit, InOrder
 from support.scripted_runs import jobs_of
 

@@ -10,7 +10,7 @@ import batchlab as bl
 from support.resizing import STEPS, SYSTEM, Closes, job
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import SizeOrderName
+    from batchlab.core.vocabulary import SizeOrderName
 
 
 @pytest.mark.parametrize("order", ["fcfs", "sjf", "srtf", "drf", "equipartition"])

@@ -15,7 +15,7 @@ from batchlab.errors import WorkloadError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batchlab.vocabulary import OddJobAction
+    from batchlab.core.vocabulary import OddJobAction
 
 CONSTRAINTS = ("[a|b]", "a,b", "IB*2", "[IB*1&OPA*1]", "a&(b")
 SYSTEM = bl.System(

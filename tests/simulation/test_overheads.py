@@ -13,7 +13,7 @@ import batchlab as bl
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from batchlab.vocabulary import WalltimeAction
+    from batchlab.core.vocabulary import WalltimeAction
 
     class OtherArguments(TypedDict, total=False):
         """The other options that are used here."""

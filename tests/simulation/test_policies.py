@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import batchlab as bl
+from batchlab.core.vocabulary import AllocatorName, BackfillName
 from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS
-from batchlab.vocabulary import AllocatorName, BackfillName
 
 OF_NETWORKS = ("compact", "hop_bytes", "fewest_groups", "sub_torus")
 # Slurm's controller selects nodes itself.

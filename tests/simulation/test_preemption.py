@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import batchlab as bl
+from batchlab.core.vocabulary import OrderAtInstant, PreemptionGround, PreemptionMode
 from batchlab.errors import SystemDescriptionError, WorkloadError
-from batchlab.vocabulary import OrderAtInstant, PreemptionGround, PreemptionMode
 
 SPARE_AND_URGENT = (bl.Partition("spare"), bl.Partition("urgent", tier=2))
 

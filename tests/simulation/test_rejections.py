@@ -10,8 +10,8 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
+from batchlab.core.vocabulary import REJECTION_REASONS, WAITING_REASONS, RejectionReason
 from batchlab.result.warnings import warnings_of
-from batchlab.vocabulary import REJECTION_REASONS, WAITING_REASONS, RejectionReason
 from batchlab.workload.header import Header
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from batchlab import tasks
 from support.resizing import SYSTEM, Scripted, job
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import OrderAtInstant
+    from batchlab.core.vocabulary import OrderAtInstant
 
 THREE_STEPS = bl.Application([bl.Phase([tasks.Delay(seconds=2)], iterations=3, scheduling_point=True)])
 

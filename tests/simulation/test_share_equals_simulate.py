@@ -9,9 +9,9 @@ import pytest
 import batchlab as bl
 from batchlab import tasks
 from batchlab.application.rules import PairPattern
+from batchlab.core.vocabulary import SHARING_MODELS, SharingModel
 from batchlab.platform import Host, Link
 from batchlab.platform.network_model import MODELS
-from batchlab.vocabulary import SHARING_MODELS, SharingModel
 from support.exchanges import simulated
 from support.sharing_cases import platform_of, random_case
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import batchlab as bl
-from batchlab.vocabulary import PreemptionMode
+from batchlab.core.vocabulary import PreemptionMode
 from support.slurm_small_runs import contested, starts
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import batchlab as bl
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.simulation import Gauges
-from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     from batchlab.seam import View

@@ -13,7 +13,7 @@ from batchlab.skeleton import named, run
 from reference.rank_orders import nodes_of_ranks
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import RankOrder
+    from batchlab.core.vocabulary import RankOrder
 
 PLATFORM = bl.Platform.torus((4, 2), bandwidth=1e9, latency=1e-6, cores=4)
 SYSTEM = bl.System.of(PLATFORM)

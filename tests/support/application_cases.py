@@ -7,7 +7,7 @@ from math import inf
 from random import Random
 from typing import Any
 
-from batchlab.vocabulary import JobType, SharingModel
+from batchlab.core.vocabulary import JobType, SharingModel
 from reference.elastic import Decision, Elastic, Invocation, Job, Node, Settings, State
 from reference.network import MAX_MIN, PARALLEL_TASKS, Model
 from reference.sharing import RULES

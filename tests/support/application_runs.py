@@ -6,8 +6,8 @@ import polars as pl
 
 import batchlab as bl
 from batchlab.application.read import application_of
+from batchlab.core.vocabulary import SharingModel
 from batchlab.platform import Disk, Host, Link
-from batchlab.vocabulary import SharingModel
 from reference.world import Host as ReferenceHost
 from support.application_cases import ElasticCase, ElasticJob, Seen, decide
 

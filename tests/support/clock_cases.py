@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from batchlab.application.rules import PairPattern
     from batchlab.application.tasks import Task
-    from batchlab.vocabulary import SharingModel
+    from batchlab.core.vocabulary import SharingModel
 
 __all__ = ["ClockCase", "clock_case", "ran"]
 

@@ -14,7 +14,7 @@ from batchlab import tasks
 from support.limited_machines import owners
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import JobType
+    from batchlab.core.vocabulary import JobType
 
 __all__ = ["workload"]
 

@@ -11,7 +11,7 @@ import polars as pl
 import batchlab as bl
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import SizeOrderName
+    from batchlab.core.vocabulary import SizeOrderName
     from support.snapshot_cases import Run
 
 __all__ = ["Forgetful", "forgetful", "is_over", "with_malleable", "with_reservations"]

@@ -12,7 +12,7 @@ import pytest
 import batchlab as bl
 
 if TYPE_CHECKING:
-    from batchlab.vocabulary import WakingCause
+    from batchlab.core.vocabulary import WakingCause
 
 __all__ = ["check_power_states", "with_sleep"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import batchlab as bl
 from batchlab import tasks
 from batchlab.application.tasks import Compute, Write
-from batchlab.vocabulary import SharingModel
+from batchlab.core.vocabulary import SharingModel
 
 __all__ = ["PLACES", "Placed", "job_of", "simulated"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from random import Random
 
-    from batchlab.vocabulary import JobState
+    from batchlab.core.vocabulary import JobState
 
     Amounts = Mapping[str, int]
 

@@ -21,7 +21,7 @@ from batchlab.bridge.elastisim.configuration import read_configuration
 from batchlab.bridge.elastisim.message import replies
 from batchlab.bridge.elastisim.transcript import read_transcript
 from batchlab.bridge.elastisim.workload import read_workload
-from batchlab.documents import DocumentReader
+from batchlab.core.documents import DocumentReader
 from batchlab.experiment.specification import read_specification
 from batchlab.experiment.store import Store
 from batchlab.options import RunOptions

@@ -10,7 +10,7 @@ from batchlab import tasks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from batchlab.vocabulary import JobType
+    from batchlab.core.vocabulary import JobType
 
 
 PLATFORM = bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps", latency=0)

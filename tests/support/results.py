@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.policy.policy import Policy
 from batchlab.result.outcome import Outcome
 from batchlab.result.result import Result
 from batchlab.system.system import System
-from batchlab.vocabulary import JOB_STATES
 from batchlab.workload.workload import Workload
 
 

@@ -8,7 +8,7 @@ from math import inf
 
 from hypothesis import strategies
 
-from batchlab.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
+from batchlab.core.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
 from reference import (
     Expression,
     ExternalEvent,

@@ -20,7 +20,7 @@ from support.snapshot_cases import Run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from batchlab.vocabulary import SharingModel
+    from batchlab.core.vocabulary import SharingModel
 
     # Of each name, how far values may be apart: absolutely, and relative to them.
     Allowed = Mapping[str, tuple[float, float]]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from batchlab.core.outputs import RECORD
 from batchlab.errors import PlatformError, SystemDescriptionError
-from batchlab.outputs import RECORD
 from batchlab.system import NodeGroup, System, read_system, write_system
 
 SETH = System(

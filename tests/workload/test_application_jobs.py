@@ -11,8 +11,8 @@ import pytest
 
 import batchlab as bl
 from batchlab import JobDescription, _kernel, tasks
+from batchlab.core.vocabulary import JobType
 from batchlab.result.output import identify
-from batchlab.vocabulary import JobType
 from batchlab.workload.application_jobs import application_jobs, run_times
 
 WORK = bl.Application([bl.Phase([tasks.Idle("work / num_nodes")], iterations="steps")])

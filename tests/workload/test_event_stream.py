@@ -11,7 +11,7 @@ import pytest
 
 import batchlab as bl
 from batchlab import _kernel
-from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
+from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS, RESERVATION_EVENTS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.core.declared import Help
-from batchlab.vocabulary import LOG_FORMATS
+from batchlab.core.vocabulary import LOG_FORMATS
 from batchlab.workload import LogMapping, log_options
 from batchlab.workload.log_options import ReadingOptions
 from batchlab.workload.logs import reading

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import batchlab as bl
+from batchlab.core.vocabulary import OrderAtInstant
 from batchlab.seam import View
-from batchlab.vocabulary import OrderAtInstant
 
 POLICIES = ["fcfs", "first_fit", "easy", "easy(reservations=2)", "conservative"]
 EVERYONE = bl.Conditions()

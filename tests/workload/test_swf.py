@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from batchlab.core.vocabulary import OverrunAction
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import OverrunAction
 from batchlab.workload import Workload, read_swf, reasons
 
 LOGS = Path(__file__).parents[3] / "shared" / "data"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from batchlab.core.vocabulary import OverrunAction
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import OverrunAction
 from batchlab.workload import JobDescription, Workload, read_swf, reasons
 
 TABLE: dict[str, list[Any]] = {"submit_time": [0, 10], "run_time": [60, 30.5], "tasks": [4, 2]}

@@ -7,7 +7,7 @@ from batchlab.accounting.fair_share import RULES, fair_share
 from batchlab.accounting.multifactor import priority
 from batchlab.accounting.usage import Usage
 from batchlab.accounting.windows import target_delta, window_share
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 
 __all__ = ["RULES", "Usage", "fair_share", "priority", "target_delta", "window_share"]
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from batchlab.core.vocabulary import FairShareRuleName
     from batchlab.system import Account
-    from batchlab.vocabulary import FairShareRuleName
 
     Amounts = Mapping[tuple[str, str], float] | Mapping[tuple[str, str | None], float]
 

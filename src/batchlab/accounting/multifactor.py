@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, get_args
 
 from batchlab import _kernel
 from batchlab.core import rules
+from batchlab.core.vocabulary import FAVOURED_SIZES, FavouredSize
 from batchlab.errors import PolicyError, WorkloadError, shown, suggest
-from batchlab.vocabulary import FAVOURED_SIZES, FavouredSize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

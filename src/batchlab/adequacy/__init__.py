@@ -9,7 +9,7 @@ from batchlab.adequacy.measure import compare
 from batchlab.adequacy.read import read
 from batchlab.adequacy.reference import Reference, reference
 from batchlab.adequacy.repetitions import repeat
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 
 __all__ = ["Comparison", "Reference", "compare", "read", "reference", "repeat"]
 

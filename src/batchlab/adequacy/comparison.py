@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.core import rules
+from batchlab.core.units import format_duration
 from batchlab.errors import AdequacyError
-from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from batchlab.vocabulary import EXTERNAL_EVENTS
+from batchlab.core.vocabulary import EXTERNAL_EVENTS
 from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import EVENT_COLUMNS
 

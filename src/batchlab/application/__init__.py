@@ -3,6 +3,6 @@
 This package only describes them; the kernel simulates tasks. It needs neither polars nor matplotlib.
 """
 
-from batchlab.lazy import attach
+from batchlab.core.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)

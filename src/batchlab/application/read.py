@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from batchlab.application import tasks
 from batchlab.application.application import Application, Phase, Stage
-from batchlab.documents import DocumentReader
+from batchlab.core.documents import DocumentReader
+from batchlab.core.outputs import remember_source
 from batchlab.errors import ApplicationError, shown, suggest
-from batchlab.outputs import remember_source
 
 __all__ = ["application_of", "read_application"]
 

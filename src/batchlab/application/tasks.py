@@ -32,8 +32,8 @@ from batchlab.application.rules import (
     set_field,
     truth,
 )
+from batchlab.core.lazy import make_dir
 from batchlab.errors import ApplicationError, shown, suggest
-from batchlab.lazy import make_dir
 
 __all__ = ["BusyWait", "Compute", "Delay", "Gpu", "Idle", "Read", "Sequence", "Task", "Write"]
 

@@ -6,8 +6,8 @@ import os
 from batchlab._kernel import Formula
 from batchlab.application import tasks
 from batchlab.application.application import Application, Phase, Stage
+from batchlab.core.outputs import output, source_of
 from batchlab.errors import ApplicationError
-from batchlab.outputs import output, source_of
 
 __all__ = ["document_of", "has_skeletons", "write_application"]
 

@@ -1,5 +1,5 @@
 """Bridges to other simulators' projects and protocols, and to real batch systems; one folder each."""
 
-from batchlab.lazy import attach
+from batchlab.core.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar, cast
 
-from batchlab.documents import DuplicateKey, without_duplicates
+from batchlab.core.documents import DuplicateKey, without_duplicates
+from batchlab.core.units import is_finite
 from batchlab.errors import BridgeError, shown, suggest
-from batchlab.units import is_finite
 
 __all__ = [
     "amount",

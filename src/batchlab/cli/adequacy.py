@@ -90,7 +90,7 @@ def adequacy(
     for path, name in ((real, "REAL"), (model, "MODEL")):
         check_kind(path, name, "log", "table", "run", "of_run")
     from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without
-    from batchlab.outputs import protect_set  # noqa: PLC0415  # as above
+    from batchlab.core.outputs import protect_set  # noqa: PLC0415  # as above
 
     seconds, repeated = _reference(reference or (), real)
     for folder in (real, model, *map(Path, repeated)):

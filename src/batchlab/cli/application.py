@@ -27,7 +27,7 @@ def _show_version(wanted: bool) -> None:
 
 def _show_versions(wanted: bool) -> None:
     if wanted:
-        from batchlab.installation import show_versions  # noqa: PLC0415  # as above
+        from batchlab.core.installation import show_versions  # noqa: PLC0415  # as above
 
         show_versions()
         raise typer.Exit

@@ -37,8 +37,8 @@ from batchlab.cli.options import (  # typer reads the annotations
 from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest, MachineRequest, input_files, python_files
 from batchlab.cli.running import check_kept, takes_run_options
+from batchlab.core.vocabulary import ExecutorName
 from batchlab.options import RunOptions  # noqa: TC001  # as above
-from batchlab.vocabulary import ExecutorName
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
+from batchlab.core.text_tables import Facts, Table, width_of
+from batchlab.core.units import format_duration, format_energy
 from batchlab.experiment.dispersion import LABELS
-from batchlab.text_tables import Facts, Table, width_of
-from batchlab.units import format_duration, format_energy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from batchlab.core.text_tables import Block
     from batchlab.experiment import Runs
-    from batchlab.text_tables import Block
 
 __all__ = ["lettered", "tables"]
 

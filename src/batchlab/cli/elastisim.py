@@ -92,7 +92,7 @@ def elastisim(
     # The algorithm may be a separate process, which must be stopped on Ctrl-C.
     wait_no_longer()
     from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
-    from batchlab.outputs import protect  # noqa: PLC0415  # as above
+    from batchlab.core.outputs import protect  # noqa: PLC0415  # as above
 
     said = bridge.read_configuration(configuration)
     protect(said.jobs_file, said.platform_file)

@@ -18,7 +18,7 @@ from batchlab.cli.options import (  # typer reads the annotations
 )
 from batchlab.cli.recognised import check_kind
 from batchlab.cli.spooled import spooled
-from batchlab.vocabulary import ExecutorName
+from batchlab.core.vocabulary import ExecutorName
 
 __all__ = ["experiment"]
 
@@ -53,8 +53,8 @@ def experiment(
     check_directory(out)
     check_directory(store, "--store")
     check_report(report)
+    from batchlab.core.outputs import protect  # noqa: PLC0415  # as above
     from batchlab.experiment.specification import read_specification  # noqa: PLC0415  # --help does without
-    from batchlab.outputs import protect  # noqa: PLC0415  # as above
 
     said = read_specification(specification, spooled=spooled)
     protect(*said.inputs.values())

@@ -17,16 +17,16 @@ from batchlab.cli.output import as_json, warn
 from batchlab.cli.progress import experiment_bar
 from batchlab.cli.results_folder import write_results
 from batchlab.cli.terminal import print_blocks, width
-from batchlab.text_tables import Facts
+from batchlab.core.text_tables import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from batchlab.cli.options import Format
+    from batchlab.core.vocabulary import ExecutorName
     from batchlab.experiment import Experiment, Runs
     from batchlab.experiment.stored import StoredResults
-    from batchlab.vocabulary import ExecutorName
 
 __all__ = ["ExperimentRequest", "run_and_write"]
 

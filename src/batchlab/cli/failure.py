@@ -11,8 +11,8 @@ import typer
 
 import batchlab.errors
 from batchlab.cli.interruption import INTERRUPTED, print_interrupted
+from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message
-from batchlab.vocabulary import LARGEST_SEED
 
 __all__ = [
     "SEVERAL_VALUES",
@@ -226,7 +226,7 @@ def _unexpected(error: BaseException) -> str:
 
 def _place(error: BaseException) -> str | None:
     """Return the place in the user's Python files that raised the error; None if it is elsewhere."""
-    from batchlab.python_file import place_in_files  # noqa: PLC0415  # for errors only
+    from batchlab.core.python_file import place_in_files  # noqa: PLC0415  # for errors only
 
     return place_in_files(error)
 

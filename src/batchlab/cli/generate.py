@@ -23,7 +23,7 @@ from batchlab.cli.options import (  # typer reads the annotations
 from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.recognised import check_kind
 from batchlab.cli.request import MachineRequest
-from batchlab.vocabulary import LublinKind
+from batchlab.core.vocabulary import LublinKind
 from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
@@ -288,8 +288,8 @@ def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:
 
 def _own_writer(text: str) -> Writer:
     """Load the writer from ``FILE.py:NAME``."""
+    from batchlab.core.python_file import defined_in_file  # noqa: PLC0415  # as above
     from batchlab.errors import WorkloadError  # noqa: PLC0415  # as above
-    from batchlab.python_file import defined_in_file  # noqa: PLC0415  # as above
     from batchlab.workload.writer import Writer  # noqa: PLC0415  # as above
 
     file, _, name = text.rpartition(":")

@@ -1,4 +1,4 @@
-"""Output protection for all commands (`batchlab.outputs`): never replace inputs or foreign files."""
+"""Output protection for all commands (`batchlab.core.outputs`): never replace inputs or foreign files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         if not written and command.__name__ not in _NAMED_IN_FILES:
             command(*args, **values)
             return
-        from batchlab.outputs import protecting  # noqa: PLC0415  # plain runs do without
+        from batchlab.core.outputs import protecting  # noqa: PLC0415  # plain runs do without
 
         inputs = [*_inputs({name: value for name, value in values.items() if name not in outputs})]
         with protecting(inputs, overwrite=overwrite):
@@ -125,7 +125,7 @@ def check_named(command: str, name: str, path: Path) -> None:
     OutputError
         If the file exists and must not be replaced.
     """
-    from batchlab.outputs import check_output, check_set  # noqa: PLC0415  # plain runs do without
+    from batchlab.core.outputs import check_output, check_set  # noqa: PLC0415  # plain runs do without
 
     if name != "out" or command not in _SETS:
         check_output(path)

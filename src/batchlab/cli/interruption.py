@@ -117,8 +117,8 @@ def _stop_processes() -> None:
 
 
 def _remove_unfinished() -> None:
-    if "batchlab.atomic" in sys.modules:
-        from batchlab.atomic import remove_unfinished  # noqa: PLC0415  # only where files may be written
+    if "batchlab.core.outputs" in sys.modules:
+        from batchlab.core.outputs import remove_unfinished  # noqa: PLC0415  # only where files may be written
 
         remove_unfinished()
     if _folders:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from batchlab.application import Application
     from batchlab.cli.request import LogRequest
+    from batchlab.core.vocabulary import LogFormat
     from batchlab.system.system import System
-    from batchlab.vocabulary import LogFormat
     from batchlab.workload.mappings.mapping import LogMapping
     from batchlab.workload.workload import Workload
 
@@ -67,8 +67,8 @@ def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
     missing = f"File {str(given)!r} does not exist"
     if given.name != str(given):
         raise wrong_usage(missing, "'TRACE'")
+    from batchlab.core.outputs import protect  # noqa: PLC0415  # here too
     from batchlab.errors import TraceError  # noqa: PLC0415  # for names only
-    from batchlab.outputs import protect  # noqa: PLC0415  # here too
     from batchlab.trace import traces  # noqa: PLC0415  # here too
 
     try:

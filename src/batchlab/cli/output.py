@@ -9,15 +9,15 @@ import typer
 
 from batchlab.cli.memory import peak_memory
 from batchlab.cli.terminal import print_blocks
-from batchlab.text_tables import Facts
+from batchlab.core.text_tables import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from batchlab.cli.options import Format
+    from batchlab.core.text_tables import Block
     from batchlab.result.result import Result
-    from batchlab.text_tables import Block
 
 __all__ = ["as_json", "print_answer", "print_result", "warn"]
 

@@ -12,7 +12,7 @@ import typer
 from batchlab.cli.failure import SEVERAL_VALUES
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.cli.output import as_json
-from batchlab.units import format_latency, format_rate
+from batchlab.core.units import format_latency, format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

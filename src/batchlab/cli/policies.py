@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.cli.terminal import print_blocks
-from batchlab.text_tables import Facts
+from batchlab.core.text_tables import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

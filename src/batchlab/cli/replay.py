@@ -76,7 +76,7 @@ def _write(request: RunRequest, result: Result) -> None:
     if request.out is not None:
         result.write(request.out, inputs=request.inputs, command=command, parquet=request.parquet)
     if request.dispatch is not None:
-        from batchlab.outputs import write_table_file  # noqa: PLC0415  # the library, when it is needed
+        from batchlab.core.outputs import write_table_file  # noqa: PLC0415  # the library, when it is needed
 
         write_table_file(result.dispatch, request.dispatch)
     if request.events is not None:

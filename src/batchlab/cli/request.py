@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from typing import Self
 
     from batchlab.cli.options import Format
+    from batchlab.core.vocabulary import OverrunAction
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.seam.components import Observer
     from batchlab.system import System
-    from batchlab.vocabulary import OverrunAction
 
 __all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_files", "python_files"]
 
@@ -158,7 +158,7 @@ def input_files(log: LogRequest, machine: MachineRequest) -> dict[str, Path]:
 
 def python_files(policies: Sequence[str], observers: Sequence[str]) -> dict[str, Path]:
     """Return the Python files that define policies and observers, by role: ``policy``, ``policy 2``."""
-    from batchlab.python_file import file_of  # noqa: PLC0415  # --help does without
+    from batchlab.core.python_file import file_of  # noqa: PLC0415  # --help does without
 
     found: dict[str, Path] = {}
     for role, texts in (("policy", policies), ("observer", observers)):

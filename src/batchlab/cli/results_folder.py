@@ -34,7 +34,7 @@ def write_results(
     inputs, command
         As for `Result.write`.
     """
-    from batchlab.outputs import output  # noqa: PLC0415  # --help does without
+    from batchlab.core.outputs import output  # noqa: PLC0415  # --help does without
 
     listed: dict[str, list[str]] = {}
     number = 0

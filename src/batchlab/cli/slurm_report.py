@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from batchlab.documents import shown_path
+from batchlab.core.documents import shown_path
 from batchlab.errors import one_line
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from batchlab.core.node_ranges import node_beyond, node_ranges
+from batchlab.core.vocabulary import INTERNAL_EVENTS
 from batchlab.errors import WorkloadError
-from batchlab.node_ranges import node_beyond, node_ranges
-from batchlab.vocabulary import INTERNAL_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the 
 from batchlab.cli.output import as_json
 from batchlab.cli.platform import described_topology
 from batchlab.cli.terminal import print_blocks
-from batchlab.text_tables import Facts, Table
+from batchlab.core.text_tables import Facts, Table
 
 if TYPE_CHECKING:
     from batchlab.platform.machines import Machine as PlatformMachine

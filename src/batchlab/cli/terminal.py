@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from batchlab.text_tables import render
+from batchlab.core.text_tables import render
 
 if TYPE_CHECKING:
-    from batchlab.text_tables import Block
+    from batchlab.core.text_tables import Block
 
 __all__ = ["print_blocks", "width"]
 

@@ -27,9 +27,9 @@ from batchlab.cli.output import print_answer
 from batchlab.cli.progress import progress_bar
 from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.request import LogRequest, MachineRequest
+from batchlab.core.text_tables import Facts
+from batchlab.core.units import format_duration
 from batchlab.options import RunOptions
-from batchlab.text_tables import Facts
-from batchlab.units import format_duration
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
         Submission,
         VirtualCluster,
     )
+    from batchlab.core.vocabulary import WalltimeAction
     from batchlab.system import System
-    from batchlab.vocabulary import WalltimeAction
     from batchlab.workload import Workload
 
 __all__ = ["vnodes"]

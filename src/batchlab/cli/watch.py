@@ -11,8 +11,8 @@ import typer
 
 from batchlab.cli.failure import is_pace
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
-from batchlab.units import format_duration
-from batchlab.vocabulary import JOB_STATES
+from batchlab.core.units import format_duration
+from batchlab.core.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

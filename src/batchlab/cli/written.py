@@ -48,7 +48,7 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     click.BadParameter
         If a folder has no result, or only some folders have labels.
     """
-    from batchlab.outputs import protect_set  # noqa: PLC0415  # --help does without
+    from batchlab.core.outputs import protect_set  # noqa: PLC0415  # --help does without
     from batchlab.result.read import read_result  # noqa: PLC0415  # as above
     from batchlab.system import read_system  # noqa: PLC0415  # as above
 

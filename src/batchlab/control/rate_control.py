@@ -7,13 +7,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from batchlab.core import rules
+from batchlab.core.units import plain_number
 from batchlab.errors import SimulationError, shown
-from batchlab.units import plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from batchlab.vocabulary import KeyEventName
+    from batchlab.core.vocabulary import KeyEventName
 
 __all__ = ["KernelControl", "RateControl", "RateLoad", "plain"]
 

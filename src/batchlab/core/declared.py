@@ -13,8 +13,8 @@ from functools import lru_cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
+from batchlab.core.units import format_number
 from batchlab.errors import shown
-from batchlab.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

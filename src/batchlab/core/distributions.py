@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from batchlab.core import rules
+from batchlab.core.random_streams import Floats, stream
 from batchlab.core.spec import Call, Grammar, Spec, written
+from batchlab.core.units import is_finite
 from batchlab.errors import BatchlabError, WorkloadError, shown, suggest
-from batchlab.random_streams import Floats, stream
-from batchlab.units import is_finite
 
 __all__ = [
     "NAMES",

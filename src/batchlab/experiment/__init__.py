@@ -1,5 +1,5 @@
 """Experiments: many runs, kept in a store and summarised in tables."""
 
-from batchlab.lazy import attach
+from batchlab.core.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -19,10 +19,10 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import TYPE_CHECKING
 
+from batchlab.core.vocabulary import EXECUTORS, ExecutorName
 from batchlab.errors import ExperimentError, shown, suggest
 from batchlab.experiment.relay import execute_with_progress, join, relay
 from batchlab.experiment.work import Task, Watch, execute
-from batchlab.vocabulary import EXECUTORS, ExecutorName
 
 if TYPE_CHECKING:
     from batchlab.experiment.store import Store

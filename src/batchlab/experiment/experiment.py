@@ -11,6 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, cast
 
 from batchlab.core import rules
+from batchlab.core.markup import card
 from batchlab.errors import ExperimentError, SimulationError, shown
 from batchlab.experiment.course import CourseKeeper
 from batchlab.experiment.executors import perform, runs_here
@@ -20,7 +21,6 @@ from batchlab.experiment.runs import Runs
 from batchlab.experiment.source import as_source
 from batchlab.experiment.store import Store
 from batchlab.experiment.work import Task, describe_error
-from batchlab.markup import card
 from batchlab.observer.given import checked_observers
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from batchlab.control import RateControl
+    from batchlab.core.vocabulary import ExecutorName
     from batchlab.experiment.course import Course
     from batchlab.options import ExperimentArguments
     from batchlab.policy import Policy
     from batchlab.seam.components import Observer
-    from batchlab.vocabulary import ExecutorName
 
 __all__ = ["Experiment", "dispatchers"]
 

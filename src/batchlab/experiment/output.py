@@ -5,10 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from batchlab.atomic import atomic_write, write_content
+from batchlab.core.outputs import (
+    MANIFEST,
+    atomic_write,
+    check_set,
+    digest_of,
+    listed,
+    remove_listed,
+    write_content,
+)
 from batchlab.errors import ExperimentError, shown, suggest
 from batchlab.experiment.schema import PLOTS
-from batchlab.outputs import MANIFEST, check_set, digest_of, listed, remove_listed
 from batchlab.result.manifest import file_identity, versions
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from batchlab.core.markup import card
+from batchlab.core.units import format_duration
 from batchlab.experiment.dispersion import LABELS, dispersion
 from batchlab.experiment.output import TableFormat, write
 from batchlab.experiment.record import COSTS, COUNTS
 from batchlab.experiment.stored import Shelf, StoredResults
-from batchlab.markup import card
-from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     import os

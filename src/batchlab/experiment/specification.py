@@ -55,7 +55,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from batchlab.documents import DocumentReader
+from batchlab.core.documents import DocumentReader
 from batchlab.errors import (
     BatchlabError,
     ExperimentError,
@@ -83,9 +83,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
+    from batchlab.core.vocabulary import ExecutorName
     from batchlab.policy import Policy
     from batchlab.seam.components import Observer
-    from batchlab.vocabulary import ExecutorName
 
     Spooled = Callable[[Path, str], Path]
 

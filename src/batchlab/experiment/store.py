@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from batchlab.atomic import atomic_write, remove_abandoned
+from batchlab.core.outputs import atomic_write, remove_abandoned
 from batchlab.errors import ExperimentError, StoreError, shown
 from batchlab.experiment.record import is_failure, is_record
 from batchlab.result.archive import is_whole

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from batchlab.core.python_file import place_in_files
 from batchlab.experiment.course import Underway
 from batchlab.experiment.memory import MemoryWatch
 from batchlab.experiment.source import Source, loaded
 from batchlab.experiment.store import Store
-from batchlab.python_file import place_in_files
 from batchlab.result.archive import compact, is_whole, read_document, table_digest, write_archive
 from batchlab.result.outcome_members import members_of
 from batchlab.result.table import PASS_COSTS

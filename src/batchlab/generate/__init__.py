@@ -1,5 +1,5 @@
 """Synthetic workloads from published or plausible models, reproducible by a seed."""
 
-from batchlab.lazy import attach
+from batchlab.core.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -4,9 +4,9 @@ from bisect import bisect_right
 
 import numpy as np
 
+from batchlab.core.random_streams import Floats, stream
 from batchlab.generate.calendar import HALF_HOUR, MONTHS, SLOTS, WEEKDAYS, Slots
 from batchlab.generate.cycle import Shares, weights
-from batchlab.random_streams import Floats, stream
 from batchlab.workload.calendar_time import CalendarTime
 
 __all__ = ["arrivals", "usual_period"]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from batchlab.random_streams import Floats, Integers
+from batchlab.core.random_streams import Floats, Integers
 from batchlab.workload.calendar_time import CalendarTime
 
 __all__ = ["HALF_HOUR", "MONTHS", "SLOTS", "WEEKDAYS", "Slots", "places"]

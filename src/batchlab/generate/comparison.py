@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from batchlab.core.random_streams import Floats, Integers
 from batchlab.errors import WorkloadError
 from batchlab.generate.calendar import MONTHS, WEEKDAYS, places
 from batchlab.generate.resample import origin
 from batchlab.generate.work import gflops
-from batchlab.random_streams import Floats, Integers
 from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.given import check_workload
 from batchlab.workload.workload import Workload

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from batchlab.core.random_streams import Floats
 from batchlab.generate.calendar import MONTHS, SLOTS, WEEKDAYS, Slots, places
-from batchlab.random_streams import Floats
 from batchlab.workload.calendar_time import CalendarTime
 
 __all__ = ["Shares", "weights"]

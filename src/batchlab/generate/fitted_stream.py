@@ -12,12 +12,12 @@ import numpy as np
 
 from batchlab.core import rules
 from batchlab.core.distributions import Constant, Distribution, Mixture, Truncated, drawn_again
+from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError
 from batchlab.generate.count import count_of_jobs
 from batchlab.generate.custom import from_distributions
 from batchlab.generate.fitting import Criterion, Fit, fit
 from batchlab.generate.sizes import SizeModel
-from batchlab.random_streams import Floats, Integers, stream
 from batchlab.workload.header import Header
 
 if TYPE_CHECKING:

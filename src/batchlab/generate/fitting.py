@@ -19,8 +19,8 @@ from batchlab.core.distributions import (
     Uniform,
     Weibull,
 )
+from batchlab.core.random_streams import Floats
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.random_streams import Floats
 from batchlab.workload.validation import check_choice
 
 __all__ = ["FAMILIES", "Fit", "fit"]

@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 
 from batchlab.core.distributions import Distribution, Empirical
+from batchlab.core.random_streams import Floats, stream
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.count import count_of_jobs
-from batchlab.random_streams import Floats, stream
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header

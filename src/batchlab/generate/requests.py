@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from batchlab.core import rules
+from batchlab.core.random_streams import Integers, stream
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.sizes import SizeModel
-from batchlab.random_streams import Integers, stream
 from batchlab.system.node_group import NodeGroup
 from batchlab.system.system import System
 

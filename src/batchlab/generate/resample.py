@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 
 from batchlab.core.distributions import draw
+from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.arrivals import arrivals, usual_period
 from batchlab.generate.count import count_of_jobs
 from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
 from batchlab.generate.sizes import SizeModel
 from batchlab.generate.work import check_performance, speed
-from batchlab.random_streams import Floats, Integers, stream
 from batchlab.system.given import check_types
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.calendar_time import CalendarTime

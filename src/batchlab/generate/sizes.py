@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from batchlab.core.distributions import TwoStageUniform
-from batchlab.random_streams import Floats, Integers
+from batchlab.core.random_streams import Floats, Integers
 
 __all__ = ["SizeModel"]
 

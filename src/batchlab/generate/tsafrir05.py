@@ -30,8 +30,8 @@ from itertools import product
 import numpy as np
 import polars as pl
 
+from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown
-from batchlab.random_streams import Floats, Integers, stream
 from batchlab.workload.application_jobs import run_times
 from batchlab.workload.given import check_workload
 from batchlab.workload.time_limits import TIME_LIMIT

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.core import rules
+from batchlab.core.random_streams import Floats
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.random_streams import Floats
 from batchlab.workload.application_jobs import run_times
 
 if TYPE_CHECKING:

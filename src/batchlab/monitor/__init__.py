@@ -1,6 +1,6 @@
 """Live views of a run: in the terminal, from another terminal, and in the browser."""
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.monitor.monitor import Monitor
 
 __all__ = ["Monitor"]

@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self, TextIO
 
-from batchlab.units import format_duration
+from batchlab.core.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab import _kernel
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import MonitorError, shown, suggest
-from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

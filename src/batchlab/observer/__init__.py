@@ -1,6 +1,6 @@
 """Observers: collect data on jobs and nodes, offer it to policies, and act on it."""
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.observer.failures import Failures
 from batchlab.observer.power import NodePower, Power, PowerNow
 from batchlab.observer.signal import CarbonIntensity, EnergyPrice, Signal

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from batchlab.core.distributions import Constant, named_distribution
 from batchlab.core.spec import Call, Grammar, word, written
+from batchlab.core.units import is_finite, is_whole
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer import Failures, NodePower, Power
 from batchlab.observer.load import observer_of
-from batchlab.units import is_finite, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batchlab.core.python_file import defined_in_file
 from batchlab.errors import ObserverError, shown
-from batchlab.python_file import defined_in_file
 from batchlab.seam.components import Observer
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.core.rules import Number, Optional, check, hold, set_field
+from batchlab.core.units import is_finite
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer.steps import Source, Steps, steps_of
 from batchlab.seam.components import Observer
-from batchlab.units import is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 from batchlab.core import rules
 from batchlab.core.declared import Help, declared, one_of
-from batchlab.errors import PlatformError, SimulationError, shown, suggest
-from batchlab.vocabulary import (
+from batchlab.core.vocabulary import (
     JOB_CHECKS,
     ODD_JOB_ACTIONS,
     ORDERS_AT_INSTANT,
@@ -25,6 +24,7 @@ from batchlab.vocabulary import (
     SharingModel,
     WalltimeAction,
 )
+from batchlab.errors import PlatformError, SimulationError, shown, suggest
 
 if TYPE_CHECKING:
     from batchlab.control import RateControl

@@ -12,9 +12,9 @@ from typing import Any
 
 from batchlab.core import rules
 from batchlab.core.spec import Grammar, flag_of, plain
+from batchlab.core.units import format_number
+from batchlab.core.vocabulary import WAKING_CAUSES, WakingCause
 from batchlab.errors import SimulationError, shown, suggest
-from batchlab.units import format_number
-from batchlab.vocabulary import WAKING_CAUSES, WakingCause
 
 __all__ = ["NodeSleep"]
 

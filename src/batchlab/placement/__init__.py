@@ -6,7 +6,7 @@
 [0, 1, 8, 9, 2, 3, 10, 11]
 """
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.placement.hops import Hops, distance, hops
 from batchlab.placement.orders import axes_order, box_order, hilbert_order, level_order, random_order
 from batchlab.placement.ranks import custom, cyclic, one_per_node, packed

@@ -9,9 +9,9 @@ import itertools
 from functools import cache
 from typing import TYPE_CHECKING
 
+from batchlab.core.units import is_whole
 from batchlab.errors import PlatformError, shown
 from batchlab.placement.layout import layout_of, number_of
-from batchlab.units import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """Platforms: hosts, links and routes, described in Python, in TOML, or in SimGrid's XML."""
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.platform.flows import Flow, ParallelTask
 from batchlab.platform.hardware import Disk, Host, Link
 from batchlab.platform.network_model import NetworkModel

@@ -9,7 +9,7 @@ import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from batchlab.documents import DocumentReader, shown_path
+from batchlab.core.documents import DocumentReader, shown_path
 from batchlab.errors import PlatformError
 
 if TYPE_CHECKING:

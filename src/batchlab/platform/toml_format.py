@@ -29,7 +29,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from batchlab.documents import DocumentReader
+from batchlab.core.documents import DocumentReader
+from batchlab.core.units import is_whole
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform.hardware import Disk, Host, Link
 from batchlab.platform.parts import Cluster, Ray, Route, Zone
@@ -37,7 +38,6 @@ from batchlab.platform.plan import MisfitError
 from batchlab.platform.platform import Platform
 from batchlab.platform.storage import SharedStorage, beside
 from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
-from batchlab.units import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """Plots, one function each: results in, `matplotlib.axes.Axes` in and out, nothing global."""
 
-from batchlab.lazy import gather
+from batchlab.core.lazy import gather
 
 __all__, _plots, __dir__ = gather(__name__)
 globals().update(_plots)

@@ -10,6 +10,7 @@ import polars as pl
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from batchlab.core.units import is_real
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, dress, plot, tint
 from batchlab.plot.clock import clock_of, instant
@@ -17,7 +18,6 @@ from batchlab.plot.job_boxes import job_colours
 from batchlab.plot.placement import Placements, placements
 from batchlab.plot.results import Results, single, steps_of
 from batchlab.plot.tiles import tiles_of
-from batchlab.units import is_real
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -11,6 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from batchlab.core.units import is_real
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import INK, PALETTE, annotate, begin, choice, dress, pale, plot
 from batchlab.plot.clock import clock_of, time_axis
@@ -19,7 +20,6 @@ from batchlab.plot.job_classes import BY, JobClasses, class_legend, job_classes
 from batchlab.plot.placement import Placements, cells, placements, rectangles
 from batchlab.plot.results import Results, single
 from batchlab.plot.scales import nice_step, short_duration
-from batchlab.units import is_real
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

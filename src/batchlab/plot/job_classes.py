@@ -11,10 +11,10 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Patch
 
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import INK, PALETTE, choice
 from batchlab.plot.results import jobs_of
-from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     import numpy.typing as npt

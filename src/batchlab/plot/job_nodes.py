@@ -9,6 +9,7 @@ from matplotlib import colormaps
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 
+from batchlab.core.units import is_real
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, dress, plot
 from batchlab.plot.clock import clock_of, instant
@@ -17,7 +18,6 @@ from batchlab.plot.placement import placements
 from batchlab.plot.results import Results, single, steps_of
 from batchlab.plot.space import box, space
 from batchlab.plot.tiles import Tiles, tiles_of
-from batchlab.units import is_real
 
 if TYPE_CHECKING:
     import numpy.typing as npt

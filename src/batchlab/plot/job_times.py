@@ -11,11 +11,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from batchlab.core.units import is_real
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import INK, PALETTE, annotate, begin, dress, pale, plot
 from batchlab.plot.clock import clock_of, time_axis
 from batchlab.plot.results import Results, jobs_of, single, steps_of
-from batchlab.units import is_real
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from batchlab.core.units import is_real
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import annotate, colour, dress, legend, line_style, tint
 from batchlab.plot.clock import time_axis
 from batchlab.plot.lanes import Course, draw_lanes, lanes_size
 from batchlab.plot.scales import nice_step, short_duration
-from batchlab.units import is_real
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

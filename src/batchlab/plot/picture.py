@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from batchlab.outputs import output
+from batchlab.core.outputs import output
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,5 +1,5 @@
 """Policies: which job runs next, and on which nodes."""
 
-from batchlab.lazy import attach
+from batchlab.core.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from batchlab.core.python_file import defined_in_file, file_of
 from batchlab.errors import PolicyError, shown
 from batchlab.policy.policy import Policy
-from batchlab.python_file import defined_in_file, file_of
 from batchlab.seam.components import Allocator, Scheduler
 
 if TYPE_CHECKING:

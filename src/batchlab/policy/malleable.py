@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from batchlab._kernel import Job
+    from batchlab.core.vocabulary import SizeOrderName
     from batchlab.seam.view import View
-    from batchlab.vocabulary import SizeOrderName
 
 __all__ = ["Malleable"]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.core import rules, spec
+from batchlab.core.units import format_number
+from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import PlatformError, PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy.registry import SPECS
-from batchlab.units import format_number
-from batchlab.vocabulary import LARGEST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from batchlab.core import rules, spec
+from batchlab.core.units import format_number
+from batchlab.core.vocabulary import FAVOURED_SIZES
 from batchlab.errors import PolicyError, shown, suggest
 from batchlab.policy.registry import SPECS
-from batchlab.units import format_number
-from batchlab.vocabulary import FAVOURED_SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from batchlab.vocabulary import FavouredSize
+    from batchlab.core.vocabulary import FavouredSize
 
 __all__ = ["Multifactor", "keys_of", "ordered_by", "score_growth"]
 
@@ -37,7 +37,7 @@ class Multifactor:
     max_age
         The age at which its factor is 1, seconds, above 0.
     favour
-        Which jobs have a large factor of the size; a name of `batchlab.vocabulary.FAVOURED_SIZES`.
+        Which jobs have a large factor of the size; a name of `batchlab.core.vocabulary.FAVOURED_SIZES`.
     period
         Seconds between two calculations; 0 to calculate in every pass.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.core import rules, spec
+from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy.mappings import PARAMETERS, placed_by
 from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS
-from batchlab.vocabulary import LARGEST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from batchlab.policy.slurm import SlurmParameters
-    from batchlab.seam.components import Predictor
-    from batchlab.vocabulary import (
+    from batchlab.core.vocabulary import (
         BackfillName,
         DisciplineName,
         PredictorName,
         SizeOrderName,
     )
+    from batchlab.policy.slurm import SlurmParameters
+    from batchlab.seam.components import Predictor
 
 __all__ = ["CONFIGURED", "Policy", "as_policy"]
 
@@ -286,7 +286,7 @@ class Policy:
         return f"<Policy {self}>"
 
     def _repr_html_(self) -> str:
-        from batchlab.markup import card  # noqa: PLC0415  # for notebooks only
+        from batchlab.core.markup import card  # noqa: PLC0415  # for notebooks only
 
         parts = ("order", "backfill", "allocator", "predictor", "scheduler")
         facts = [(part, _name_of(getattr(self, part))) for part in parts if getattr(self, part) is not None]

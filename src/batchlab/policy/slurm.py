@@ -7,15 +7,15 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from batchlab.core import rules, spec
+from batchlab.core.units import format_number
+from batchlab.core.vocabulary import NODE_SELECTIONS
 from batchlab.errors import PolicyError, shown, suggest
-from batchlab.units import format_number
-from batchlab.vocabulary import NODE_SELECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from batchlab._kernel import ControllerSettings
-    from batchlab.vocabulary import NodeSelection
+    from batchlab.core.vocabulary import NodeSelection
 
 __all__ = ["SLURM_KEYS", "SlurmParameters", "over", "slurm_parameters"]
 
@@ -64,8 +64,8 @@ class SlurmParameters:
     Parameters
     ----------
     select
-        How nodes are selected, a name of `batchlab.vocabulary.NODE_SELECTIONS`: ``"linear"``, whole nodes; or
-        ``"cores"``, nodes shared by CPUs and memory.
+        How nodes are selected, a name of `batchlab.core.vocabulary.NODE_SELECTIONS`: ``"linear"``, whole
+        nodes; or ``"cores"``, nodes shared by CPUs and memory.
     cr_lln
         True to select the nodes with the largest free share first among nodes of equal weight (CR_LLN);
         otherwise adjacent nodes that fit best. Requires ``"cores"``.

@@ -1,6 +1,6 @@
 """Predictors: estimates of run times for schedulers."""
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.predictor.history import LastTwo, RecursiveMean
 from batchlab.predictor.known import Clairvoyant, Requested
 from batchlab.predictor.quantile import Quantile

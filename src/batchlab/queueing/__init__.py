@@ -3,6 +3,6 @@
 See ``docs/queueing.md``.
 """
 
-from batchlab.lazy import attach
+from batchlab.core.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)

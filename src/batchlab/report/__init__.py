@@ -1,6 +1,6 @@
 """Reports: one HTML file on a run or a comparison that opens without network access."""
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.report.adequacy import write_adequacy
 from batchlab.report.fit import write_fit
 from batchlab.report.what_if import write_what_if

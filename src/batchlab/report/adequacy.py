@@ -8,11 +8,11 @@ import polars as pl
 
 from batchlab import plot
 from batchlab.adequacy import Comparison, Reference
+from batchlab.core.markup import Html, element, facts, table
+from batchlab.core.units import format_duration
 from batchlab.errors import ResultError, shown
-from batchlab.markup import Html, element, facts, table
 from batchlab.report.page import Section, page, save
 from batchlab.report.pictures import figures
-from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     import os

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.markup import Html, element, table
+from batchlab.core.markup import Html, element, table
+from batchlab.core.units import format_duration
 from batchlab.plot.results import jobs_of
 from batchlab.report.measures import number, percent
 from batchlab.result import metrics
 from batchlab.result.near import both_schedules
 from batchlab.twin.groups import groupings
-from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.markup import Html, element, table
+from batchlab.core.markup import Html, element, table
+from batchlab.core.units import format_duration
 from batchlab.plot.job_classes import can_be_classed, is_known, job_classes
 from batchlab.plot.results import jobs_of
 from batchlab.report.measures import number, percent
 from batchlab.result import metrics
-from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

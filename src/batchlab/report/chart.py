@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from batchlab.markup import Html, element
+from batchlab.core.markup import Html, element
 
 if TYPE_CHECKING:
     from batchlab.report.interactive import Chart

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab import plot
+from batchlab.core.markup import Html, element, facts, table
 from batchlab.errors import ResultError, shown
-from batchlab.markup import Html, element, facts, table
 from batchlab.report.page import Section, page, save
 from batchlab.report.pictures import figures
 from batchlab.twin import Fit

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from batchlab.core.units import format_duration
 from batchlab.errors import missing_extra
 from batchlab.plot.clock import clock_of
 from batchlab.plot.job_boxes import job_hues
 from batchlab.plot.placement import Placements, Rectangles, cells, placements, rectangles
 from batchlab.plot.results import jobs_of
-from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
-from batchlab.markup import Html, element, table
+from batchlab.core.markup import Html, element, table
+from batchlab.core.units import format_duration
 from batchlab.plot.estimate import Estimate, estimate
 from batchlab.plot.scales import short_duration
-from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

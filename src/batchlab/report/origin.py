@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from batchlab.markup import Html, element, table
+from batchlab.core.markup import Html, element, table
 from batchlab.report.reproduce import reproduced_by
 from batchlab.result.manifest import manifest
 from batchlab.result.output import identify

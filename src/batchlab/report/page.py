@@ -8,9 +8,9 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
+from batchlab.core.markup import Html, element
+from batchlab.core.outputs import output
 from batchlab.errors import ResultError
-from batchlab.markup import Html, element
-from batchlab.outputs import output
 
 if TYPE_CHECKING:
     import os

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from batchlab.markup import Html, element
+from batchlab.core.markup import Html, element
 from batchlab.plot.canvas import GRID, INK
 
 if TYPE_CHECKING:

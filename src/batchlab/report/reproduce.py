@@ -8,8 +8,8 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from batchlab.core.declared import declared
+from batchlab.core.markup import Html, element
 from batchlab.errors import BatchlabError
-from batchlab.markup import Html, element
 from batchlab.system import System
 from batchlab.workload import read_table
 from batchlab.workload.formats import is_table, read_by

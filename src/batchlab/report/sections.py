@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab import plot
-from batchlab.markup import Html, element, table
+from batchlab.core.markup import Html, element, table
 from batchlab.plot.job_classes import can_be_classed
 from batchlab.plot.over_time import Line, Steps
 from batchlab.plot.queue import load_course, load_values, queue_course, utilisation_course

@@ -6,12 +6,12 @@ import math
 from string import Template
 from typing import TYPE_CHECKING
 
-from batchlab.markup import Html, element, table
+from batchlab.core.markup import Html, element, table
+from batchlab.core.units import format_duration
 from batchlab.plot.scales import short_duration
 from batchlab.report.differences import RESAMPLES, Difference, mean_differences
 from batchlab.report.measures import number, percent
 from batchlab.report.statistics import Comparison, compare
-from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from batchlab.atomic import atomic_write
+from batchlab.core.outputs import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.result.service_intervals import (
     RunRecord,
     ServiceIntervals,
     capacity_of_controls,
     processors_of,
 )
-from batchlab.vocabulary import JOB_STATES
 from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:

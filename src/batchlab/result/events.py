@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
-from batchlab.vocabulary import JOB_STATES
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import END_EVENTS, EVENT_COLUMNS, EventStream
 from batchlab.workload.event_subjects import about_known_jobs

@@ -11,8 +11,8 @@ import polars as pl
 
 from batchlab._kernel import ApplicationJobs, run_job_alone
 from batchlab.core import rules
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError
-from batchlab.vocabulary import JOB_STATES
 from batchlab.workload.application_jobs import application_jobs
 from batchlab.workload.requests import amounts
 

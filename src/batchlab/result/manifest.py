@@ -13,8 +13,15 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from batchlab import _kernel
-from batchlab.atomic import atomic_write, remove_abandoned
-from batchlab.outputs import MANIFEST, check_set, digest_of, listed, remove_listed
+from batchlab.core.outputs import (
+    MANIFEST,
+    atomic_write,
+    check_set,
+    digest_of,
+    listed,
+    remove_abandoned,
+    remove_listed,
+)
 from batchlab.system.tables import group_fields, tables
 
 if TYPE_CHECKING:
@@ -88,7 +95,7 @@ def output_files(
     more
         The names of files that only some runs have.
     inputs, overwrite
-        As for `batchlab.outputs.check_output`.
+        As for `batchlab.core.outputs.check_output`.
 
     Yields
     ------

@@ -11,15 +11,15 @@ from typing import Any
 
 import polars as pl
 
+from batchlab.core.lazy import make_dir
+from batchlab.core.units import is_real
+from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.errors import ResultError, shown
-from batchlab.lazy import make_dir
 from batchlab.result.efficiency import allocation_efficiency
 from batchlab.result.measured_jobs import counted
 from batchlab.result.measures import of_jobs, of_system
 from batchlab.result.timeline import before_resizes, demands, steps
 from batchlab.system.system import System
-from batchlab.units import is_real
-from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 
 __all__ = [
     "USUAL_THRESHOLD",

@@ -26,10 +26,10 @@ class Outcome:
     Parameters
     ----------
     state
-        uint8, shape (rows,): numbers into `batchlab.vocabulary.JOB_STATES`.
+        uint8, shape (rows,): numbers into `batchlab.core.vocabulary.JOB_STATES`.
     reason
         uint8, shape (rows,): the reason of rejection: 1 + its position in
-        `batchlab.vocabulary.REJECTION_REASONS`; 0 if the job was not rejected.
+        `batchlab.core.vocabulary.REJECTION_REASONS`; 0 if the job was not rejected.
     start_time, end_time
         float64, shape (rows,): seconds since the workload's origin; NaN if the job has not started, or not
         ended.

@@ -83,7 +83,7 @@ def write(
     texts
         Further files, by name.
     inputs, overwrite
-        As for `batchlab.outputs.check_output`.
+        As for `batchlab.core.outputs.check_output`.
 
     Raises
     ------

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from batchlab.core.outputs import remember_source
 from batchlab.errors import BatchlabError, ResultError, shown
 from batchlab.options import RunOptions
-from batchlab.outputs import remember_source
 from batchlab.policy.recorded import recorded_policy
 from batchlab.result.archive import DamagedArchiveError, read_archive
 from batchlab.result.manifest import described_system, file_identity

@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 
 from batchlab.accounting.tree import AccountTree
+from batchlab.core.vocabulary import KEY_EVENTS
 from batchlab.errors import ResultError
 from batchlab.result import traffic
 from batchlab.result.course import rates_of, saved_time
 from batchlab.result.table import allocations_table, interruptions_table, resizes_table
 from batchlab.system.limits import waiting_reasons
-from batchlab.vocabulary import KEY_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -389,7 +389,7 @@ class RecordedTables:
         "One row per job and time that it waited for one reason (semantics, S15); by row and time.",
         (
             *_JOB,
-            Column("reason", pl.String, "one of `batchlab.vocabulary.WAITING_REASONS`, or a limit"),
+            Column("reason", pl.String, "one of `batchlab.core.vocabulary.WAITING_REASONS`, or a limit"),
             _FROM,
             Column("end_time", pl.Float64, "s, null if the job still waits"),
         ),

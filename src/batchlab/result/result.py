@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from batchlab.core.lazy import import_late
+from batchlab.core.outputs import source_of
 from batchlab.errors import ResultError
-from batchlab.lazy import import_late
 from batchlab.options import RunOptions
-from batchlab.outputs import source_of
 from batchlab.result import energy, metrics, near, rates, traffic
 from batchlab.result.course import course_of
 from batchlab.result.events import events_of
@@ -95,7 +95,7 @@ class Result(RecordedTables):
         Columns ``job_id`` (Int64), ``state`` (Enum), ``submit_time``, ``start_time`` and ``end_time``
         (Float64, s; null if there is none), ``run_time`` and ``requested_time`` (Float64, s), ``tasks``
         (Int64), ``nodes`` (List(UInt32); empty if the job did not run), ``reason`` (Enum: why the job was
-        rejected, one of `batchlab.vocabulary.REJECTION_REASONS`; null if it was not),
+        rejected, one of `batchlab.core.vocabulary.REJECTION_REASONS`; null if it was not),
         ``allocated_<resource>`` (Int64) for each of the system's resources, observed values of each job, such
         as ``energy`` (J), then the workload's other columns. If one of those has the name of an earlier
         column, it gets the prefix ``logged_``. Times and nodes are those of the last run; for earlier runs

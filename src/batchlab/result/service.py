@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.result.course import Course, Steps, done_in_runs, rates_of, span_of
 from batchlab.result.node_modes import holdings_of, on_since
 from batchlab.result.node_prices import energy_of_nodes

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.system.controlled_nodes import control_of_node
-from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.result.course import done_in_runs, rates_of
-from batchlab.vocabulary import JOB_STATES
 from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from batchlab.text_tables import Facts, Table, render
-from batchlab.units import format_duration, format_energy, format_latency, format_power, format_rate
+from batchlab.core.text_tables import Facts, Table, render
+from batchlab.core.units import format_duration, format_energy, format_latency, format_power, format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from batchlab.markup import Html
+    from batchlab.core.markup import Html
+    from batchlab.core.text_tables import Block
     from batchlab.options import RunOptions
     from batchlab.policy.policy import Policy
     from batchlab.system.system import System
-    from batchlab.text_tables import Block
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
 
@@ -99,7 +99,7 @@ def result_card(
     warnings: Iterable[str],
 ) -> Html:
     """Write the contents of `page` for a notebook."""
-    from batchlab.markup import card  # noqa: PLC0415  # for notebooks only
+    from batchlab.core.markup import card  # noqa: PLC0415  # for notebooks only
 
     notes = (("warning", text) for text in warnings)
     head, *rows = _statistics(metrics) or [()]

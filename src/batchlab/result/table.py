@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
+from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.system.limits import waiting_reasons
-from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.workload.routing import routes
 from batchlab.workload.time_limits import TIME_LIMIT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from batchlab.units import format_duration
+from batchlab.core.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, get_args
 
 import polars as pl
 
+from batchlab.core.vocabulary import EXTERNAL_EVENTS
 from batchlab.errors import nearest, one_line
 from batchlab.policy.unfilled_nodes import unfilled
 from batchlab.result.unused_by_policy import named, unused_by_policy
 from batchlab.result.unused_names import has_values, owners, without_names
-from batchlab.vocabulary import EXTERNAL_EVENTS
 from batchlab.workload.application_columns import COLUMNS as APPLICATION_COLUMNS
 from batchlab.workload.arrays import ARRAY, TASK_COLUMNS
 from batchlab.workload.attribute_columns import Attribute, columns_of

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from batchlab.vocabulary import JOB_STATES, REJECTION_REASONS
+from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from batchlab.core.vocabulary import RejectionReason
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.result.outcome import Outcome
     from batchlab.system.system import System
-    from batchlab.vocabulary import RejectionReason
     from batchlab.workload import EventStream, Workload
     from batchlab.workload.header import Header
 

@@ -11,7 +11,7 @@ from batchlab.errors import SimulationError
 
 if TYPE_CHECKING:
     from batchlab._kernel import Job
-    from batchlab.vocabulary import CauseKind
+    from batchlab.core.vocabulary import CauseKind
 
 __all__ = ["Cause", "Invocation"]
 

@@ -1,6 +1,6 @@
 """Simulate a workload on a system under a policy."""
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.simulation.decision_point import DecisionPoint
 from batchlab.simulation.simulate import simulate
 from batchlab.simulation.simulation import Simulation

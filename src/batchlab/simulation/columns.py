@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab.core.vocabulary import REJECTION_REASONS
 from batchlab.errors import PolicyError, WorkloadError, shown
 from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
 from batchlab.policy.unfilled_nodes import takes_whole_nodes, unfilled
@@ -16,7 +17,6 @@ from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.owners import owner_columns
 from batchlab.simulation.places import over_time_columns, place_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
-from batchlab.vocabulary import REJECTION_REASONS
 from batchlab.workload.cancellation import cancellation_times, longest_runs
 from batchlab.workload.limits import limit_columns
 from batchlab.workload.preemption import preemption_columns

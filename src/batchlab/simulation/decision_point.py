@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from batchlab import _kernel
+    from batchlab.core.vocabulary import StopKind
     from batchlab.seam.invocation import Cause
     from batchlab.seam.view import View
     from batchlab.simulation.driver import Driver
-    from batchlab.vocabulary import StopKind
 
 __all__ = ["DecisionPoint", "points"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab.core.node_ranges import node_beyond, node_ranges
+from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.errors import WorkloadError
-from batchlab.node_ranges import node_beyond, node_ranges
-from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.workload.event_files import read_events
 from batchlab.workload.event_rules import JOB_EVENTS, RESERVATION_EVENTS, nodes_to_come, reservations_to_come
 from batchlab.workload.event_stream import EventStream

@@ -20,10 +20,10 @@ from batchlab.workload.unknown import UNKNOWN, left_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from batchlab.core.vocabulary import OddJobAction
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.system import System
-    from batchlab.vocabulary import OddJobAction
     from batchlab.workload import Workload
     from batchlab.workload.attribute_columns import Attribute
 

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Unpack
 
+    from batchlab.core.vocabulary import StopKind
     from batchlab.options import RunArguments
     from batchlab.policy import Policy
     from batchlab.seam.components import Observer, Scheduler
     from batchlab.simulation.decision_point import DecisionPoint
     from batchlab.simulation.external_events import Events
     from batchlab.system import System
-    from batchlab.vocabulary import StopKind
     from batchlab.workload import Workload
 
 __all__ = ["Simulation"]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.core import rules
+from batchlab.core.markup import card
+from batchlab.core.units import format_duration
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import SimulationError
-from batchlab.markup import card
 from batchlab.system.limits import waiting_reasons
-from batchlab.units import format_duration
-from batchlab.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -57,14 +57,14 @@ class Status:
     system
         The machine.
     state
-        uint8, shape (jobs,): indices into `batchlab.vocabulary.JOB_STATES`, in the workload's order.
+        uint8, shape (jobs,): indices into `batchlab.core.vocabulary.JOB_STATES`, in the workload's order.
     start_time, end_time
         float64, shape (jobs,): seconds; NaN if the job has not started, or not ended.
     queue
         uint32: rows of the waiting jobs, in queue order.
     waiting, reasons
         uint32: rows of all jobs that wait, including those outside the queue, and their reasons: an index
-        into `batchlab.vocabulary.WAITING_REASONS`, or beyond these the index of a limit of the system.
+        into `batchlab.core.vocabulary.WAITING_REASONS`, or beyond these the index of a limit of the system.
     running
         uint32: rows of the running jobs, in the workload's order.
     ended

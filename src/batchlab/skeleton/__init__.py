@@ -4,6 +4,6 @@ A function is run once per rank, and compiled to a flat program for the kernel. 
 polars nor matplotlib.
 """
 
-from batchlab.lazy import attach
+from batchlab.core.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from batchlab.documents import without_duplicates
+from batchlab.core.documents import without_duplicates
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton.skeleton import Skeleton
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from batchlab.core.vocabulary import Fidelity
     from batchlab.skeleton.communicator import Communicator, Request
-    from batchlab.vocabulary import Fidelity
 
 __all__ = ["read_message_log"]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from batchlab.application.rules import instance, set_field
 from batchlab.application.tasks import Task
 from batchlab.core import rules
+from batchlab.core.vocabulary import FIDELITIES, Fidelity
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton.aggregate import aggregate
 from batchlab.skeleton.assemble import Assembled, assemble
 from batchlab.skeleton.communicator import Communicator, Split
 from batchlab.skeleton.options import MessageOptions
 from batchlab.skeleton.record import Record
-from batchlab.vocabulary import FIDELITIES, Fidelity
 
 if TYPE_CHECKING:
     from batchlab._kernel import MessageProgram, RoundProgram

@@ -5,7 +5,7 @@ parsed as in Slurm, typed, with Slurm's defaults for a release. Tables list all 
 here. `batchlab.system.slurm` converts a configuration to a `System`.
 """
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.slurm.associations import Accounting, Association
 from batchlab.slurm.cluster import Preemption, Selection, Timing
 from batchlab.slurm.configuration import SlurmConfiguration

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from batchlab.documents import shown_path
+from batchlab.core.documents import shown_path
 from batchlab.errors import SystemDescriptionError, one_line, shown, suggest
 from batchlab.slurm.cluster import Preemption, Selection, Timing
 from batchlab.slurm.place import refuse

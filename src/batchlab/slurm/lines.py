@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from batchlab.documents import DocumentReader, shown_path
+from batchlab.core.documents import DocumentReader, shown_path
 from batchlab.errors import SystemDescriptionError, one_line
 from batchlab.slurm.place import Place, refuse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-from batchlab.documents import shown_path
+from batchlab.core.documents import shown_path
 from batchlab.errors import SystemDescriptionError
 
 __all__ = ["Place", "refuse"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from batchlab.documents import shown_path
+from batchlab.core.documents import shown_path
 from batchlab.errors import SystemDescriptionError, one_line, shown
 from batchlab.slurm import cluster
 from batchlab.slurm.associations import read_dump

@@ -1,5 +1,5 @@
 """Machines: nodes and their groups, partitions and queues, accounts, and their files."""
 
-from batchlab.lazy import attach
+from batchlab.core.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from batchlab.core import rules
+from batchlab.core.vocabulary import FAIR_SHARE_RULES, USAGE_DECAYS
 from batchlab.errors import suggest
 from batchlab.system.rules import LARGEST_AMOUNT, resource_name, truth
-from batchlab.vocabulary import FAIR_SHARE_RULES, USAGE_DECAYS
 
 __all__ = ["FAIR_SHARE", "account_shares", "not_negative", "user_shares"]
 

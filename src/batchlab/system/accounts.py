@@ -13,8 +13,8 @@ from batchlab.system import account_rules, rules
 from batchlab.system.checks import check_unique, checked, set_field
 
 if TYPE_CHECKING:
+    from batchlab.core.vocabulary import FairShareRuleName, UsageDecay
     from batchlab.system.queues import Conditions
-    from batchlab.vocabulary import FairShareRuleName, UsageDecay
 
 __all__ = [
     "ROOT",

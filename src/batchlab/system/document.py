@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError
 
-from batchlab.documents import written
+from batchlab.core.documents import written
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 

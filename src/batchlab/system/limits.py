@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, get_args
 
+from batchlab.core.vocabulary import WAITING_REASONS
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 from batchlab.system.checks import amounts, check_unique, checked, names_if_any, set_field
 from batchlab.system.queues import Conditions
-from batchlab.vocabulary import WAITING_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

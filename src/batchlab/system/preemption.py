@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from batchlab.core.vocabulary import PREEMPTION_GROUNDS, PREEMPTION_MODES, PreemptionGround, PreemptionMode
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system import rules
 from batchlab.system.checks import checked, set_field
-from batchlab.vocabulary import PREEMPTION_GROUNDS, PREEMPTION_MODES, PreemptionGround, PreemptionMode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from batchlab.core.node_ranges import node_ranges
 from batchlab.core.rules import Whole
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.node_ranges import node_ranges
 from batchlab.system import account_rules, rules
 from batchlab.system.checks import check_unique, checked, names, names_if_any, set_field
 

@@ -11,11 +11,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.documents import DocumentReader, shown_path
+from batchlab.core.documents import DocumentReader, shown_path
+from batchlab.core.outputs import output, remember_source, source_of
+from batchlab.core.vocabulary import GENERATOR
 from batchlab.errors import SystemDescriptionError, shown
-from batchlab.outputs import output, remember_source, source_of
 from batchlab.system import machines
-from batchlab.vocabulary import GENERATOR
 
 if TYPE_CHECKING:
     from batchlab.system.system import System

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from batchlab.core.node_ranges import node_ranges
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.node_ranges import node_ranges
 from batchlab.system import rules
 from batchlab.system.checks import check_unique, checked, names_if_any, set_field
 from batchlab.system.queues import Conditions

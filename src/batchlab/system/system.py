@@ -151,7 +151,7 @@ class System:
 
     def _check_down(self) -> None:
         """Check the nodes that are out of service."""
-        from batchlab.node_ranges import node_beyond  # noqa: PLC0415  # few machines need it
+        from batchlab.core.node_ranges import node_beyond  # noqa: PLC0415  # few machines need it
 
         if checked(lambda text: node_beyond(text, self.nodes), self.down, "down") is not None:
             raise SystemDescriptionError(
@@ -214,7 +214,7 @@ class System:
         return f"{self.name or 'system'}: {self.nodes} nodes, {described}"
 
     def _repr_html_(self) -> str:
-        from batchlab.markup import card  # noqa: PLC0415  # for notebooks only
+        from batchlab.core.markup import card  # noqa: PLC0415  # for notebooks only
 
         more = ("platform", "partitions", "queues", "accounts", "qos", "limits", "reservations")
         of_each = {name: getattr(self, name) for name in more if getattr(self, name)}

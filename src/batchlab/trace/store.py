@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.atomic import atomic_write
+from batchlab.core.outputs import atomic_write
 from batchlab.errors import TraceError
 
 if TYPE_CHECKING:

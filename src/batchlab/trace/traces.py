@@ -14,9 +14,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.atomic import atomic_write
+from batchlab.core.lazy import make_dir
+from batchlab.core.outputs import atomic_write
 from batchlab.errors import TraceError
-from batchlab.lazy import make_dir
 from batchlab.trace import store
 from batchlab.trace.catalogue import ARCHIVE, CITATION, TERMS, Trace, entries, find, of_file
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from batchlab.core import rules
-from batchlab.documents import DocumentReader
+from batchlab.core.documents import DocumentReader
+from batchlab.core.outputs import output, remember_source, source_of
+from batchlab.core.units import format_number
+from batchlab.core.vocabulary import GENERATOR
 from batchlab.errors import TwinError, suggest
-from batchlab.outputs import output, remember_source, source_of
 from batchlab.twin.parameters import PARAMETERS, changed, configured
-from batchlab.units import format_number
-from batchlab.vocabulary import GENERATOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.core.text_tables import Table, render
 from batchlab.errors import one_line
 from batchlab.slurm.differences import Differences, differences
-from batchlab.text_tables import Table, render
 from batchlab.twin.durations import amount, amounts, unit_of
 from batchlab.twin.groups import GROUPED_BY
 from batchlab.twin.lines import wrapped

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.documents import without_duplicates
+from batchlab.core.documents import without_duplicates
+from batchlab.core.units import is_finite
+from batchlab.core.vocabulary import JOB_TYPES
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.units import is_finite
-from batchlab.vocabulary import JOB_TYPES
 from batchlab.workload.rank_orders import RANK_ORDER, check_rank_order
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from batchlab.core.vocabulary import JOB_TYPES
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import JOB_TYPES
 from batchlab.workload.application_columns import APPLICATION, arguments_of
 from batchlab.workload.rank_orders import rank_orders
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from batchlab.core.units import is_whole
+from batchlab.core.vocabulary import JobType, RankOrder
 from batchlab.errors import WorkloadError, reason_of, shown
-from batchlab.units import is_whole
-from batchlab.vocabulary import JobType, RankOrder
 from batchlab.workload.application_columns import check_applications, check_arguments
 from batchlab.workload.arrays import ARRAY
 from batchlab.workload.conditions import JOB_NAME

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.errors import WorkloadError, shown
-from batchlab.outputs import output, remember_source, source_of
 from batchlab.workload.event_lines import check_form, event_lines, is_csv
 from batchlab.workload.event_rules import SUBJECT_KEYS
 from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream, events_table

@@ -8,7 +8,7 @@ import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from batchlab.documents import DuplicateKey, without_duplicates
+from batchlab.core.documents import DuplicateKey, without_duplicates
 from batchlab.errors import WorkloadError
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
 from batchlab.workload.packing import without_packing

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from batchlab.core.node_ranges import node_ranges
+from batchlab.core.units import is_finite, is_whole
+from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.node_ranges import node_ranges
-from batchlab.units import is_finite, is_whole
-from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 
 __all__ = [
     "EVENT_KEYS",

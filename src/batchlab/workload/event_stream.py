@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.errors import WorkloadError, shown
-from batchlab.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
 from batchlab.workload.time_limits import TIME_LIMIT
 

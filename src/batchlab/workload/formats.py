@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from batchlab.vocabulary import LogFormat
+    from batchlab.core.vocabulary import LogFormat
     from batchlab.workload.workload import Workload
 
 __all__ = [
@@ -147,8 +147,8 @@ def log_format(path: Path) -> LogFormat:
     Returns
     -------
     str
-        One of `batchlab.vocabulary.LOG_FORMATS`: ``"mapped"`` for a data set whose columns match a mapping of
-        `read_mapped`; ``"swf"`` if no other format matches.
+        One of `batchlab.core.vocabulary.LOG_FORMATS`: ``"mapped"`` for a data set whose columns match a
+        mapping of `read_mapped`; ``"swf"`` if no other format matches.
     """
     begin = beginning(path)
     return "mapped" if _is_mapped(begin, path) else _log_form(begin) or "swf"

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import NamedTuple, Self
 
 from batchlab.core import rules
+from batchlab.core.vocabulary import GENERATOR
 from batchlab.errors import WorkloadError
-from batchlab.vocabulary import GENERATOR
 
 __all__ = ["Header", "HeaderEntry"]
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from batchlab.core.units import is_whole
+from batchlab.core.vocabulary import RANK_ORDERS, RankOrder
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.units import is_whole
-from batchlab.vocabulary import RANK_ORDERS, RankOrder
 
 if TYPE_CHECKING:
     import numpy.typing as npt

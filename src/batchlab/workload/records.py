@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import WorkloadError, reason_of, shown
-from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload.header import Header
 from batchlab.workload.skeleton_columns import with_skeletons
 from batchlab.workload.unreadable import UNREADABLE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.vocabulary import REJECTION_REASONS
+from batchlab.core.vocabulary import REJECTION_REASONS
 from batchlab.workload.admission import Admission
 from batchlab.workload.attributes import attribute, check_known, unknown_name
 from batchlab.workload.node_groups import names_in

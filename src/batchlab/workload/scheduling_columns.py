@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from batchlab.documents import without_duplicates
+from batchlab.core.documents import without_duplicates
+from batchlab.core.units import is_finite
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.units import is_finite
 from batchlab.workload.attribute_columns import attribute_in
 
 if TYPE_CHECKING:

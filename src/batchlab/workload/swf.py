@@ -15,12 +15,12 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.core import rules
-from batchlab.errors import WorkloadError
-from batchlab.vocabulary import (
+from batchlab.core.vocabulary import (
     InvalidAction,
     OverrunAction,
     ProcessorField,
 )
+from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
 from batchlab.workload.cancellation import CANCELLED_AFTER
 from batchlab.workload.formats import FURTHER_FIELDS, beginning, warn_of_data_set

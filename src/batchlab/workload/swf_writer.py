@@ -8,9 +8,9 @@ from typing import IO
 
 import polars as pl
 
+from batchlab.core.outputs import output
+from batchlab.core.vocabulary import GENERATOR
 from batchlab.errors import WorkloadError
-from batchlab.outputs import output
-from batchlab.vocabulary import GENERATOR
 from batchlab.workload.cancellation import CANCELLED_AFTER
 from batchlab.workload.given import check_workload
 from batchlab.workload.time_limits import TIME_LIMIT

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.core.outputs import write_table_file
+from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import OutputError, WorkloadError, reason_of, shown
-from batchlab.outputs import write_table_file
-from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import dependencies
 from batchlab.workload.formats import table_form
 from batchlab.workload.given import check_workload

@@ -8,8 +8,8 @@ from typing import SupportsIndex
 import numpy as np
 import polars as pl
 
+from batchlab.core.units import is_real
 from batchlab.errors import WorkloadError, reason_of, shown
-from batchlab.units import is_real
 from batchlab.workload import dependencies
 from batchlab.workload.dependency_column import BEGIN_TIME
 from batchlab.workload.unreadable import UNREADABLE

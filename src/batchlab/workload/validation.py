@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
+from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import WorkloadError, reason_of, shown, suggest
-from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import (
     application_columns,
     arrays,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
+from batchlab.core.markup import card
+from batchlab.core.units import format_duration
+from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import WorkloadError
-from batchlab.markup import card
-from batchlab.units import format_duration
-from batchlab.vocabulary import InvalidAction, OverrunAction
 from batchlab.workload import application_columns, constraints, description, node_groups, transform
 from batchlab.workload.cancellation import cancellation_events
 from batchlab.workload.header import Header

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from types import MappingProxyType
 
+from batchlab.core.outputs import output
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.outputs import output
 from batchlab.workload.given import check_workload
 from batchlab.workload.swf_writer import write_swf
 from batchlab.workload.tables import write_table

@@ -13,8 +13,8 @@ from batchlab.application import Application, Phase
 from batchlab.application.tasks import Task
 from batchlab.bridge.batsim.profiles import Profiles
 from batchlab.bridge.document import field, read_object, seconds, text
+from batchlab.core.units import is_whole
 from batchlab.errors import BridgeError, shown
-from batchlab.units import is_whole
 from batchlab.workload import Workload
 from batchlab.workload.header import Header
 

@@ -1,5 +1,5 @@
 """ElastiSim's projects: configuration, jobs, Python algorithms, protocol and output files."""
 
-from batchlab.lazy import attach
+from batchlab.core.lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -7,9 +7,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, get_args
 
 from batchlab.bridge.document import field, nearest, read_object, seconds, text
+from batchlab.core.units import is_finite
+from batchlab.core.vocabulary import JobType
 from batchlab.errors import BridgeError, shown, suggest
-from batchlab.units import is_finite
-from batchlab.vocabulary import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

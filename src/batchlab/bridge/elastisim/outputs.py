@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.bridge.elastisim.ledger import COMPLETED, KILLED
+from batchlab.core.outputs import check_output, output
 from batchlab.errors import BridgeError
-from batchlab.outputs import check_output, output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ def clear(paths: Iterable[Path], *, inputs: Iterable[Path] = (), overwrite: bool
     paths
         The output files of a project.
     inputs, overwrite
-        As for `batchlab.outputs.check_output`.
+        As for `batchlab.core.outputs.check_output`.
 
     Raises
     ------

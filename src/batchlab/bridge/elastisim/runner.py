@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from batchlab.atomic import named_errors
 from batchlab.bridge.elastisim import outputs
 from batchlab.bridge.elastisim.configuration import OUTPUTS
 from batchlab.bridge.elastisim.in_process import InProcess, Schedule, run_file
@@ -17,9 +16,9 @@ from batchlab.bridge.elastisim.ledger import OVER, Ledger
 from batchlab.bridge.elastisim.project import Project, open_project
 from batchlab.bridge.elastisim.scheduler import PATIENCE, ElastisimScheduler, Witness
 from batchlab.bridge.elastisim.transcript import Recorder, Replay, read_transcript
+from batchlab.core.outputs import check_output, named_errors, record_output
 from batchlab.errors import AlgorithmError, BridgeError
 from batchlab.options import RunOptions, Sensing
-from batchlab.outputs import check_output, record_output
 from batchlab.seam.invocation import Invocation
 from batchlab.simulation import Simulation
 

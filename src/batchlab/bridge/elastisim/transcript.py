@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from batchlab.bridge.elastisim.algorithm import Algorithm
 from batchlab.bridge.elastisim.message import replies
-from batchlab.documents import DuplicateKey, without_duplicates
+from batchlab.core.documents import DuplicateKey, without_duplicates
+from batchlab.core.units import is_finite, is_whole
 from batchlab.errors import AlgorithmError, BridgeError, reason_of, shown
-from batchlab.units import is_finite, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

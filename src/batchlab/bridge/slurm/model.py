@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from batchlab.bridge.slurm.configuration import Configuration
     from batchlab.bridge.slurm.controller_log import Measured
     from batchlab.bridge.slurm.submission import Submission
+    from batchlab.core.vocabulary import WalltimeAction
     from batchlab.result.result import Result
     from batchlab.system import Reservation, System
-    from batchlab.vocabulary import WalltimeAction
 
 __all__ = ["planned_stream", "run_model", "system_of"]
 

@@ -10,11 +10,11 @@ import polars as pl
 
 from batchlab.adequacy import compare
 from batchlab.bridge.slurm.submission import rounding
+from batchlab.core.units import format_duration
 from batchlab.errors import AdequacyError, ResultError, reason_of
 from batchlab.result import metrics
 from batchlab.result.manifest import file_identity, versions
 from batchlab.result.output import write
-from batchlab.units import format_duration
 
 if TYPE_CHECKING:
     import os

@@ -10,7 +10,7 @@ import polars as pl
 
 from batchlab.bridge.slurm.node_lists import nodes_in
 from batchlab.bridge.slurm.submission import further_columns
-from batchlab.vocabulary import JOB_STATES, JobState
+from batchlab.core.vocabulary import JOB_STATES, JobState
 from batchlab.workload.logs.jobcomp_lines import fields_in, records_in
 
 if TYPE_CHECKING:

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from batchlab.application.application import Application, Phase
+from batchlab.core.documents import without_duplicates
 from batchlab.core.spec import Call, Grammar, Value, as_json, written
-from batchlab.documents import without_duplicates
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton.applications import multiplication, patterns, solvers, stencils
 from batchlab.skeleton.collectives.registry import AUTOMATIC, FAMILIES
 from batchlab.skeleton.options import MessageOptions
 from batchlab.skeleton.skeleton import Skeleton
-from batchlab.typed_values import typed_value
+from batchlab.skeleton.typed_values import typed_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from batchlab.core.vocabulary import Fidelity
     from batchlab.skeleton.communicator import Communicator
-    from batchlab.vocabulary import Fidelity
 
 __all__ = ["APPLICATIONS", "arguments_of", "named", "named_application"]
 

@@ -1,6 +1,6 @@
 """The keys of Slurm's files as data: meaning, releases, and treatment in batchlab."""
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.slurm.keys.table import Change, Key, KeyTable, Status, changes, key_table, tables
 
 __all__ = ["Change", "Key", "KeyTable", "Status", "changes", "key_table", "tables"]

@@ -10,7 +10,7 @@ Each is a file in batchlab's format in this package. Facts on the machines, with
 'IBM Blue Gene/Q Mira, Argonne'
 """
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.system.machines.catalogue import NAMES, Machine, entries, find
 
 __all__ = ["NAMES", "Machine", "entries", "find"]

@@ -1,6 +1,6 @@
 """Build systems from the configuration of a Slurm cluster; `batchlab.slurm` reads the files."""
 
-from batchlab.lazy import make_dir
+from batchlab.core.lazy import make_dir
 from batchlab.system.slurm.translation import Translation, check, translate
 
 __all__ = ["Translation", "check", "translate"]

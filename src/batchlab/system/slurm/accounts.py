@@ -14,9 +14,9 @@ from batchlab.workload.resource_names import resource_of
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from batchlab.core.vocabulary import FairShareRuleName
     from batchlab.slurm import Accounting, Association, SlurmConfiguration
     from batchlab.system.slurm.remarks import Remarks
-    from batchlab.vocabulary import FairShareRuleName
 
 __all__ = ["accounts_of", "fair_share_of", "qualities_of"]
 

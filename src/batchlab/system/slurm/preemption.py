@@ -9,11 +9,11 @@ from batchlab.system.preemption import Preemption
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from batchlab.core.vocabulary import PreemptionMode
     from batchlab.slurm import SlurmConfiguration
     from batchlab.system.accounts import QualityOfService
     from batchlab.system.queues import Partition
     from batchlab.system.slurm.remarks import Remarks
-    from batchlab.vocabulary import PreemptionMode
 
 __all__ = ["preemption_of"]
 

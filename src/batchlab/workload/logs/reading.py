@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self, TypedDict, TypeVar, get_type_hints
 
 from batchlab.core.declared import declared
+from batchlab.core.units import is_finite
+from batchlab.core.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.errors import WorkloadError, shown
-from batchlab.units import is_finite
-from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.workload.log_options import (
     LONGEST,
     LogOptions,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from batchlab.core.units import is_finite
 from batchlab.errors import WorkloadError, reason_of, shown
-from batchlab.units import is_finite
 from batchlab.workload.logs.log import Log
 from batchlab.workload.logs.quantities import clock_of
 from batchlab.workload.logs.rows import is_in_bounds

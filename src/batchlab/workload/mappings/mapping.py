@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import polars as pl
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from batchlab.documents import DocumentReader, written
+from batchlab.core.documents import DocumentReader, written
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.workload.logs.clock import check_zone
 from batchlab.workload.logs.states import KNOWN_STATES

@@ -24,7 +24,7 @@ from batchlab.workload.source import name_of, pieces
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from batchlab.vocabulary import InvalidAction, OverrunAction, ProcessorField
+    from batchlab.core.vocabulary import InvalidAction, OverrunAction, ProcessorField
     from batchlab.workload.log_options import UnfinishedAction
     from batchlab.workload.workload import Workload
 

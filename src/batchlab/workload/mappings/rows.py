@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.documents import written
+from batchlab.core.documents import written
 from batchlab.errors import WorkloadError, reason_of, shown, suggest
 from batchlab.workload.mappings.paths import expression_of, name_in
 from batchlab.workload.packing import unpacked

@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-PACKAGE = "from batchlab.lazy import attach\n__all__, __getattr__, __dir__ = attach(__name__)\n"
+PACKAGE = "from batchlab.core.lazy import attach\n__all__, __getattr__, __dir__ = attach(__name__)\n"
 # Ctrl-C comes in the midst of the module.
 MODULE = "import signal\nsignal.raise_signal(signal.SIGINT)\nANSWER = 42\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from batchlab.text_tables import Block, Facts, Table, render, width_of
+from batchlab.core.text_tables import Block, Facts, Table, render, width_of
 
 ROWS = [["name", "first", "second", "third"], ["a", "1", "22", "333"], ["long name", "4", "5", "6"]]
 

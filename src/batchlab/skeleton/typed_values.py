@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.core.spec import flag_of
-from batchlab.units import is_finite, is_whole
+from batchlab.core.units import is_finite, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

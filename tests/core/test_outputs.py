@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import batchlab as bl
-from batchlab import outputs
 from batchlab.bridge import elastisim, slurm
+from batchlab.core import outputs
+from batchlab.core.outputs import check_output, is_written_by_batchlab, output
 from batchlab.errors import OutputError
-from batchlab.outputs import check_output, is_written_by_batchlab, output
 from batchlab.twin import Fitted, read_fitted, write_fitted
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from batchlab.units import (
+from batchlab.core.units import (
     format_duration,
     format_energy,
     format_latency,

@@ -6,7 +6,7 @@ import pytest
 from batchlab.errors import ApplicationError
 from batchlab.skeleton import named
 from batchlab.skeleton.applications.registry import arguments_of, named_application
-from batchlab.typed_values import typed_value
+from batchlab.skeleton.typed_values import typed_value
 
 
 def test_values_of_each_type() -> None:

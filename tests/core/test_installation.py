@@ -14,7 +14,7 @@ import batchlab as bl
 if TYPE_CHECKING:
     import pytest
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 def installed(site: Path, name: str, size: int, *requirements: str, extras: tuple[str, ...] = ()) -> None:
@@ -69,7 +69,7 @@ def test_all_has_every_extra() -> None:
 
 def test_the_recipe_for_conda_needs_the_same() -> None:
     """What it runs with is what pyproject.toml says, by conda's names."""
-    text = (Path(__file__).parents[1] / "conda/recipe.yaml").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "conda/recipe.yaml").read_text("utf-8")
     listed = text.partition("  run:\n")[2].partition("\n\n")[0]
     needed = [line.strip().removeprefix("- ").replace(" ", "") for line in listed.splitlines()]
     assert needed == [

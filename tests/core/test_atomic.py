@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from batchlab.atomic import atomic_write
+from batchlab.core.outputs import atomic_write
 
 
 def test_the_file_holds_what_was_written(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_killed_process_leaves_the_old_file(tmp_path: Path) -> None:
     path.write_text("old")
     code = (
         "import os, signal, sys\n"
-        "from batchlab.atomic import atomic_write\n"
+        "from batchlab.core.outputs import atomic_write\n"
         "with atomic_write(sys.argv[1]) as file:\n"
         "    file.write('new'); file.flush(); os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -8,8 +8,8 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 import batchlab as bl
-from batchlab import progress_bar
 from batchlab.generate import demo_system, demo_workload
+from batchlab.monitor import progress_bar
 
 if TYPE_CHECKING:
     import pytest

@@ -6,8 +6,8 @@ import sys
 import time
 from typing import Any
 
-from batchlab.markup import Html, element
-from batchlab.units import format_duration
+from batchlab.core.markup import Html, element
+from batchlab.core.units import format_duration
 
 __all__ = ["ProgressBar"]
 
