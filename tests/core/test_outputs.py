@@ -26,7 +26,7 @@ SOURCE = Path(bl.__file__).parent
 OWN = {
     *("atomic.py", "outputs.py", "result/manifest.py", "result/archive.py", "experiment/output.py"),
     *("experiment/store.py", "trace/traces.py", "trace/store.py", "monitor/runs.py"),
-    *("bridge/slurm/accounting.py", "bridge/slurm/layout.py", "bridge/slurm/supervisor.py"),
+    *("slurm/virtual/accounting.py", "slurm/virtual/layout.py", "slurm/virtual/supervisor.py"),
     *("plot/picture.py", "report/pictures.py", "bridge/elastisim/runner.py"),
     # Copies of standard input, and the null device.
     *("cli/spooled.py", "cli/standard_output.py"),
@@ -112,7 +112,7 @@ def test_files_are_written_in_one_place() -> None:
         for path in SOURCE.rglob("*.py")
         if any(_WRITES.search(line) for line in path.read_text("utf-8").splitlines() if ">>>" not in line)
     }
-    examples = {"twin/twin.py", "skeleton/message_log.py", "slurm/reading.py"}
+    examples = {"slurm/twin/twin.py", "skeleton/message_log.py", "slurm/configuration/reading.py"}
     assert writing - examples <= OWN
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from batchlab.slurm.keys import tables
+from batchlab.slurm.configuration.keys import tables
 from support.mutations import mutated
 
 if TYPE_CHECKING:

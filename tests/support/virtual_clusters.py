@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from batchlab.bridge.slurm.programs import find_programs
 from batchlab.errors import BridgeError
+from batchlab.slurm.virtual.programs import find_programs
 
 __all__ = [
     "FRAGMENTS",

@@ -1,4 +1,4 @@
-"""Bridges to other simulators' projects and protocols, and to real batch systems; one folder each."""
+"""Bridges to other simulators; `slurm` is another name of `batchlab.slurm.virtual`."""
 
 from batchlab.core.lazy import attach
 

@@ -32,7 +32,7 @@ def with_fitted(
     tuple
         The workload, with submit times as the controller sees them; the policy; the options with overheads.
     """
-    from batchlab.twin import Twin, read_fitted  # noqa: PLC0415  # --help does without
+    from batchlab.slurm.twin import Twin, read_fitted  # noqa: PLC0415  # --help does without
 
     twin = Twin(name="--policy", system=system, policy=policy, options=options)
     fitted = read_fitted(path).applied(twin)

@@ -59,7 +59,7 @@ def check(
 
     Exits with 1 where keys or options are there that no release of Slurm has.
     """
-    from batchlab.system.slurm import check as checked  # noqa: PLC0415  # --help does without
+    from batchlab.slurm import check as checked  # noqa: PLC0415  # --help does without
 
     report: Report = checked(path, version=version, accounts=accounts, qos=qos, unknown="keep")
     if form == "json":

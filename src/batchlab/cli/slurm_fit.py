@@ -35,7 +35,7 @@ from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as ab
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from batchlab.twin import Parameter, Twin
+    from batchlab.slurm.twin import Parameter, Twin
 
 __all__ = ["fit"]
 
@@ -126,7 +126,7 @@ def fit(
     check_page(report)
     # Ctrl-C prints the best trial so far.
     wait_no_longer()
-    from batchlab import twin as twins  # noqa: PLC0415  # --help does without
+    from batchlab.slurm import twin as twins  # noqa: PLC0415  # --help does without
 
     configured = twins.read_twin(conf, options=options, submission=submission, version=version)
     sought = None if parameter is None else _sought(parameter, configured)
@@ -161,7 +161,7 @@ def fit(
 def _sought(given: Sequence[str], configured: Twin) -> list[Parameter]:
     """Parse the values of ``--parameter``."""
     from batchlab.errors import TwinError  # noqa: PLC0415  # as above
-    from batchlab.twin import parameter  # noqa: PLC0415  # as above
+    from batchlab.slurm.twin import parameter  # noqa: PLC0415  # as above
 
     found = []
     for text in given:

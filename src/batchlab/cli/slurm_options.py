@@ -12,7 +12,7 @@ from batchlab.cli.options import OUTPUT, RULES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from batchlab.twin import Twin
+    from batchlab.slurm.twin import Twin
     from batchlab.workload import Workload
 
 __all__ = ["PageFile", "Submission", "Trace", "Version", "note_ignored"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from batchlab.slurm import Place, Report, ReportedKey
-    from batchlab.slurm.report import Treatment
+    from batchlab.slurm.configuration.report import Treatment
 
 __all__ = ["report_lines"]
 

@@ -36,7 +36,7 @@ from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as ab
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from batchlab.twin import Twin
+    from batchlab.slurm.twin import Twin
 
 __all__ = ["what_if"]
 
@@ -91,7 +91,7 @@ def what_if(
 ) -> None:
     """Run the same jobs under several configurations, and compare how long they wait."""
     check_page(report)
-    from batchlab import twin  # noqa: PLC0415  # --help does without
+    from batchlab.slurm import twin  # noqa: PLC0415  # --help does without
 
     # Check the configurations before a long log is read.
     twins: list[Twin] = [

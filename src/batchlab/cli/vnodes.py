@@ -35,7 +35,8 @@ from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as ab
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from batchlab.bridge.slurm import (
+    from batchlab.core.vocabulary import WalltimeAction
+    from batchlab.slurm.virtual import (
         Configuration,
         Node,
         Outcome,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
         Submission,
         VirtualCluster,
     )
-    from batchlab.core.vocabulary import WalltimeAction
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -151,8 +151,8 @@ def vnodes(
     instants = _instants(dump, out, mode)
     # Ctrl-C must stop the cluster first.
     wait_no_longer()
-    from batchlab.bridge import slurm  # noqa: PLC0415  # --help does without
     from batchlab.policy.policy import CONFIGURED, as_policy  # noqa: PLC0415  # as above
+    from batchlab.slurm import virtual as slurm  # noqa: PLC0415  # --help does without
 
     log = LogRequest.of(located(trace), reading)
     configuration = slurm.read_configuration(conf)
@@ -208,7 +208,7 @@ def _instants(dump: str | None, out: Path | None, mode: Mode) -> list[float]:
         raise wrong_usage("is for runs of Slurm; leave it out with --mode model.", "--dump")
     if out is None:
         raise wrong_usage("writes files; pass --out too.", "--dump")
-    from batchlab.bridge.slurm.dumps import check_instants  # noqa: PLC0415  # --help does without
+    from batchlab.slurm.virtual.dumps import check_instants  # noqa: PLC0415  # --help does without
 
     try:
         instants = [float(each) for each in dump.split(",")]
@@ -219,7 +219,7 @@ def _instants(dump: str | None, out: Path | None, mode: Mode) -> list[float]:
 
 def _system(configuration: Configuration) -> System | None:
     """Return the machine of the configuration; None if it has no nodes."""
-    from batchlab.bridge.slurm import system_of  # noqa: PLC0415  # --help does without
+    from batchlab.slurm.virtual import system_of  # noqa: PLC0415  # --help does without
 
     return system_of(configuration.nodes, configuration) if configuration.nodes else None
 
@@ -230,7 +230,7 @@ def _machine(
     """Return the nodes from the options, else from the configuration, else from the log."""
     if request.nodes is None and configuration.nodes:
         return configuration.nodes
-    from batchlab.bridge.slurm import nodes_of  # noqa: PLC0415  # --help does without
+    from batchlab.slurm.virtual import nodes_of  # noqa: PLC0415  # --help does without
 
     described = request.described
     return nodes_of(machine_for(described, log, request, lambda: workload.header))
@@ -240,7 +240,7 @@ def _real(
     cluster: VirtualCluster, jobs: Sequence[Submission], dumps: Sequence[float], patience: float
 ) -> RealRun:
     """Feed a cluster, show a bar of ended jobs, and print notes on rejected or unfinished jobs."""
-    from batchlab.bridge.slurm import run_real  # noqa: PLC0415  # --help does without
+    from batchlab.slurm.virtual import run_real  # noqa: PLC0415  # --help does without
 
     span = format_duration(max(job.submit_time for job in jobs))
     typer.echo(f"feeding {len(jobs):,} jobs to Slurm {cluster.version} over {span} …", err=True)

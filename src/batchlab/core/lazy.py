@@ -1,6 +1,7 @@
 """Packages with lazily imported names, so that `batchlab --help` imports none of them.
 
-The names are listed in the package's stub, ``__init__.pyi``, one per line: ``from HOME import NAME as NAME``.
+The names are listed in the package's stub, ``__init__.pyi``, one per line: ``from HOME import NAME as NAME``;
+``from HOME import *`` in the stub of a module stands for all names in the stub of the package HOME.
 Therefore type checkers, which read the stub only, and the package use the same list.
 """
 
@@ -89,11 +90,11 @@ def import_late(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the 
 
 def _homes(package: str) -> dict[str, str]:
     """Read the stub, and return for each name the module that defines it, or the package of a module."""
-    homes = {}
+    homes: dict[str, str] = {}
     for line in _stub(package):
         if line.startswith("from "):
             _from, home, _import, name, *_as = line.split()
-            homes[name] = home
+            homes |= {name: home} if name != "*" else _homes(import_module(home).__name__)
     return homes
 
 

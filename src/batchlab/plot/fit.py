@@ -9,7 +9,7 @@ import numpy as np
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import begin, colour, dress, legend, plot
 from batchlab.plot.scales import log_axis
-from batchlab.twin import Fit
+from batchlab.slurm.twin import Fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

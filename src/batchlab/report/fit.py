@@ -9,9 +9,9 @@ from batchlab.core.markup import Html, element, facts, table
 from batchlab.errors import ResultError, shown
 from batchlab.report.page import Section, page, save
 from batchlab.report.pictures import figures
-from batchlab.twin import Fit
-from batchlab.twin.durations import amount
-from batchlab.twin.fit_answer import judgement, written
+from batchlab.slurm.twin import Fit
+from batchlab.slurm.twin.durations import amount
+from batchlab.slurm.twin.fit_answer import judgement, written
 
 if TYPE_CHECKING:
     import os

@@ -9,8 +9,8 @@ from batchlab.core.markup import Html, element, facts, table
 from batchlab.errors import ResultError, shown
 from batchlab.report.page import Section, page, save
 from batchlab.report.pictures import figures
-from batchlab.twin import WhatIf
-from batchlab.twin.durations import amount, amounts, unit_of
+from batchlab.slurm.twin import WhatIf
+from batchlab.slurm.twin.durations import amount, amounts, unit_of
 
 if TYPE_CHECKING:
     import os
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from batchlab.twin import Twin
-    from batchlab.twin.durations import Unit
-    from batchlab.twin.groups import GroupedBy
+    from batchlab.slurm.twin import Twin
+    from batchlab.slurm.twin.durations import Unit
+    from batchlab.slurm.twin.groups import GroupedBy
 
 __all__ = ["write_what_if"]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.core.documents import DocumentReader, shown_path
+from batchlab.core.lazy import import_late
 from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.core.vocabulary import GENERATOR
 from batchlab.errors import SystemDescriptionError, shown
@@ -49,7 +50,7 @@ def read_system(path: str | os.PathLike[str]) -> System:
     -------
     System
         The machine; for a platform, `System.of` it; for Slurm's files, the result of
-        `batchlab.system.slurm.translate`, whose report lists unsupported settings.
+        `batchlab.slurm.translate`, whose report lists unsupported settings.
 
     Raises
     ------
@@ -164,10 +165,10 @@ def _is_platform(document: dict[str, object]) -> bool:
 
 
 def _of_slurm(file: str) -> System:
-    from batchlab.slurm import read_configuration  # noqa: PLC0415  # only Slurm's files need it
-    from batchlab.system.slurm import translate  # noqa: PLC0415  # as above
-
-    return translate(read_configuration(file)).system
+    # Found by name: the room slurm runs simulations, so it stands to the right of this one. A room for files
+    # at its right cannot have `read_system`, since results, to its left, read systems too.
+    system: System = import_late("batchlab.slurm.translation.translation", "read_slurm")(file)
+    return system
 
 
 def _ready_platform(name: str) -> System:

@@ -1,0 +1,5 @@
+"""`batchlab.slurm.virtual` under its first name, which programs and ``docs/virtual-nodes.md`` use."""
+
+from batchlab.core.lazy import attach
+
+__all__, __getattr__, __dir__ = attach(__name__)

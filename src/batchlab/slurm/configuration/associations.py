@@ -1,0 +1,346 @@
+"""Accounts and users with their shares and limits, in the format of ``sacctmgr dump``."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, cast
+
+from batchlab.errors import one_line, suggest
+from batchlab.slurm.configuration.keys import key_table
+from batchlab.slurm.configuration.lines import joined, text_of
+from batchlab.slurm.configuration.place import Place, refuse
+from batchlab.slurm.configuration.settings import Setting, Settings, UnknownKey, checked, nearest
+from batchlab.slurm.configuration.values import KINDS, tres
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Accounting", "Association", "association", "read_dump", "setting_of"]
+
+_LINE = re.compile(r"(Cluster|Parent|Account|User|QOS|Coordinator)\s+-\s+(.*)", re.IGNORECASE)
+_ROOT = "root"
+_WORD = re.compile(r"""'([^']*)'|"([^"]*)"|([^:]*)""")
+_OPEN_TRES = re.compile(r"(?:^|[,=])gres/[^,=:]+$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Association:
+    """An account, or a user in an account, with shares and limits.
+
+    Attributes
+    ----------
+    account, user
+        Names; the user is empty for the association of the account itself.
+    place
+        The position in the file.
+    parent
+        The parent account of an account.
+    partition
+        The only partition for which it is valid; empty for all.
+    shares
+        Share relative to its siblings; ``"parent"`` uses the shares of the parent account.
+    priority
+        None if not set.
+    counts
+        GrpJobs, GrpSubmitJobs, MaxJobs, MaxSubmitJobs and others, if set, by name.
+    amounts
+        GrpTRES, GrpTRESMins, GrpTRESRunMins, MaxTRESPerJob and others, if set, by name.
+    minutes
+        MaxWallDurationPerJob and GrpWall, if set.
+    qos
+        The QOS that its jobs may use; None to use those of the account.
+    default_qos
+        Empty if not set.
+    """
+
+    account: str
+    user: str
+    place: Place
+    parent: str = _ROOT
+    partition: str = ""
+    shares: float | Literal["parent"] = 1
+    priority: int | None = None
+    counts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    amounts: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict, hash=False)
+    minutes: Mapping[str, int] = field(default_factory=dict, hash=False)
+    qos: tuple[str, ...] | None = None
+    default_qos: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name in reports."""
+        return f"{self.user} in {self.account}" if self.user else self.account
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """The accounts of a cluster.
+
+    Attributes
+    ----------
+    cluster
+        The cluster's name.
+    file
+        The file that they were read from.
+    associations
+        The association of the cluster first (account ``root``, no user), then the others in the order of the
+        file.
+    """
+
+    cluster: str
+    file: str
+    associations: tuple[Association, ...]
+
+    @property
+    def accounts(self) -> tuple[Association, ...]:
+        """The associations of accounts."""
+        return tuple(each for each in self.associations if not each.user)
+
+    @property
+    def users(self) -> tuple[Association, ...]:
+        """The associations of users."""
+        return tuple(each for each in self.associations if each.user)
+
+    def below(self, account: str) -> tuple[str, ...]:
+        """Return an account and all its descendants, parents first."""
+        found = {account: None}
+        waiting = [account]
+        while waiting:
+            for name in self._children.get(waiting.pop(0), ()):
+                if name not in found:
+                    found[name] = None
+                    waiting.append(name)
+        return tuple(found)
+
+    def above(self, each: Association) -> tuple[Association, ...]:
+        """Return the associations of the ancestor accounts of an association, nearest first."""
+        name = each.account if each.user else each.parent
+        found: dict[str, Association] = {}
+        while name in self._by_name and name not in found and self._by_name[name] is not each:
+            found[name] = self._by_name[name]
+            name = found[name].parent
+        return tuple(found.values())
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Association]:
+        return {account.account: account for account in self.accounts}
+
+    @cached_property
+    def _children(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for each in self.accounts:
+            if each.account != _ROOT:
+                found.setdefault(each.parent, []).append(each.account)
+        return found
+
+
+_COUNTS = {
+    "GrpJobs": ("GrpJobs",),
+    "GrpSubmitJobs": ("GrpSubmitJobs", "GrpSubmit"),
+    "GrpJobsAccrue": ("GrpJobsAccrue",),
+    "MaxJobs": ("MaxJobs",),
+    "MaxSubmitJobs": ("MaxSubmitJobs", "MaxSubmit"),
+    "MaxJobsAccrue": ("MaxJobsAccrue",),
+}
+_AMOUNTS = {
+    "GrpTRES": ("GrpTRES",),
+    "GrpTRESMins": ("GrpTRESMins",),
+    "GrpTRESRunMins": ("GrpTRESRunMins",),
+    "MaxTRESPerJob": ("MaxTRESPerJob", "MaxTRES"),
+    "MaxTRESPerNode": ("MaxTRESPerNode",),
+    "MaxTRESMinsPerJob": ("MaxTRESMinsPerJob", "MaxTRESMins"),
+}
+_MINUTES = {"MaxWallDurationPerJob": ("MaxWallDurationPerJob", "MaxWall"), "GrpWall": ("GrpWall",)}
+
+
+def read_dump(
+    file: str, unknown: list[UnknownKey] | None
+) -> tuple[Accounting | None, list[Settings], list[Setting]]:
+    """Parse the output of ``sacctmgr dump``.
+
+    Returns
+    -------
+    tuple
+        The accounts; the settings of each QOS, which dumps of 25.05 and later contain; and all settings.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a line is invalid, or an account precedes its parent.
+    """
+    reader = _Dump(file, unknown)
+    for place, line in joined(text_of(file), file):
+        reader.take(place, line)
+    accounting = Accounting(reader.cluster, file, tuple(reader.found)) if reader.found else None
+    return accounting, reader.qualities, reader.given
+
+
+class _Dump:
+    """The state of parsing a dump: the current parent account, and the results."""
+
+    def __init__(self, file: str, unknown: list[UnknownKey] | None) -> None:
+        self.file, self.unknown = file, unknown
+        self.cluster = ""
+        self.parent = _ROOT
+        self.found: list[Association] = []
+        self.accounts = {_ROOT}
+        self.qualities: list[Settings] = []
+        self.given: list[Setting] = []
+
+    def take(self, place: Place, line: str) -> None:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            rule = "must begin with Cluster, Parent, Account, User or QOS, and ' - '"
+            refuse(place, f"{one_line(line)!r}; {rule}. Is it a file of sacctmgr dump?")
+        title = match[1].lower()
+        name, rest = _named(match[2])
+        if not name:
+            refuse(place, f"{match[1]} has no name; write {match[1]} - 'name'.")
+        if title == "qos":
+            settings = self._settings(place, rest, "qos", f"QOS {name}")
+            settings.add(Setting(settings.table.keys["name"], "Name", name, place, f"QOS {name}"))
+            self.qualities.append(settings)
+        elif title == "parent":
+            if name not in self.accounts:
+                refuse(
+                    place,
+                    f"Parent - {one_line(name)} comes before its account.{suggest(name, self.accounts)}",
+                )
+            self.parent = name
+        elif title != "coordinator":
+            self._association(title, name, place, rest)
+
+    def _association(self, title: str, name: str, place: Place, rest: str) -> None:
+        subject = f"{title} {name}"
+        settings = self._settings(place, rest, "associations", subject)
+        if title == "cluster":
+            if self.cluster:
+                refuse(
+                    place,
+                    f"a second cluster, {one_line(name)}; must be one. Dump each into a file of its own.",
+                )
+            self.cluster = name
+            self.found.append(association(settings, _ROOT, "", _ROOT, place))
+        elif title == "account":
+            if name in self.accounts:
+                refuse(place, f"Account - {one_line(name)} is there already; names are unique. Take one out.")
+            self.accounts.add(name)
+            self.found.append(association(settings, name, "", self.parent, place))
+        else:
+            self.found.append(association(settings, self.parent, name, self.parent, place))
+
+    def _settings(self, place: Place, rest: str, table: str, subject: str) -> Settings:
+        settings = Settings(key_table(table))
+        for name, value in _pairs(rest, place):
+            setting = setting_of(settings, name, value, place, subject=subject, unknown=self.unknown)
+            if setting is not None:
+                settings.add(setting)
+                self.given.append(setting)
+        return settings
+
+
+def setting_of(
+    settings: Settings,
+    name: str,
+    value: str,
+    place: Place,
+    *,
+    subject: str,
+    unknown: list[UnknownKey] | None,
+) -> Setting | None:
+    """Create a setting from a name and a value; None for an unknown name, if unknown names are kept."""
+    table = settings.table
+    key = table.find(name)
+    if key is not None:
+        # An empty value and -1 remove a limit.
+        if key.kind in {"count", "minutes", "time", "number"} and value in {"", "-1"}:
+            return None
+        return checked(Setting(key, name, value, place, subject))
+    near = nearest(name, table)
+    if unknown is None:
+        question = "" if near is None else f" Did you mean {near}?"
+        what = "a QOS" if table.name == "qos" else "an association"
+        refuse(
+            place,
+            f"{one_line(name)} is no key of {what}.{question} "
+            "Take it out, or pass unknown='keep' to list it.",
+        )
+    unknown.append(UnknownKey(name, value, place, subject, near))
+    return None
+
+
+def association(settings: Settings, account: str, user: str, parent: str, place: Place) -> Association:
+    """Create an association from its settings."""
+    counts = {key: settings.whole(*names) for key, names in _COUNTS.items()}
+    minutes = {key: settings.value(KINDS["minutes"], *names) for key, names in _MINUTES.items()}
+    amounts = {key: settings.value(tres, *names) for key, names in _AMOUNTS.items()}
+    listed = settings.names("QOS", "QosLevel")
+    return Association(
+        account=account,
+        user=user,
+        place=place,
+        parent=parent,
+        partition=settings.text("Partition") or "",
+        shares=_shares(settings.find("Fairshare", "Share")),
+        priority=settings.whole("Priority"),
+        counts={key: value for key, value in counts.items() if value is not None},
+        amounts={key: value for key, value in amounts.items() if value},
+        minutes={
+            key: int(cast("float", value))
+            for key, value in minutes.items()
+            if value is not None and not math.isinf(cast("float", value))
+        },
+        qos=None if not listed else tuple(name.lower() for name in listed),
+        default_qos=(settings.text("DefaultQOS", "Def QOS") or "").lower(),
+    )
+
+
+def _shares(setting: Setting | None) -> float | Literal["parent"]:
+    if setting is None or not setting.value:
+        return 1
+    if setting.value.lower() == "parent":
+        return "parent"
+    given = setting.take(KINDS["count"])
+    # The number by which Slurm encodes "parent".
+    return "parent" if given == 2**31 - 1 else min(cast("float", given), 2.0**31)
+
+
+def _named(text: str) -> tuple[str, str]:
+    """Return the name of a line and the rest of the line."""
+    match = _WORD.match(text.strip())
+    name = next((part for part in match.groups() if part is not None), "") if match else ""
+    rest = text.strip()[match.end() :] if match else ""
+    return name.strip(), rest.lstrip(":")
+
+
+def _pairs(rest: str, place: Place) -> list[tuple[str, str]]:
+    """Return the names and values of a line: ``Key=value:Key='a value'``."""
+    found: list[tuple[str, str]] = []
+    for part in _apart(rest):
+        name, sign, value = part.partition("=")
+        if found and _OPEN_TRES.search(found[-1][1]):
+            # This colon is part of a resource with a type.
+            found[-1] = (found[-1][0], f"{found[-1][1]}:{part}")
+        elif not sign:
+            if part.strip():
+                refuse(place, f"{one_line(part)!r} is no Key=value. Put values with colons in quotes.")
+        else:
+            found.append((name.rstrip("+-").strip(), value.strip().strip("'\"")))
+    return found
+
+
+def _apart(text: str) -> list[str]:
+    """Split at colons outside of quotes."""
+    parts, quote, begin = [], "", 0
+    for at, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter == ":":
+            parts.append(text[begin:at])
+            begin = at + 1
+    return [*parts, text[begin:]]

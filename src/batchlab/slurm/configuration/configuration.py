@@ -1,0 +1,210 @@
+"""The complete configuration of a cluster: ``slurm.conf`` with its included files, and related files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from batchlab.core.documents import shown_path
+from batchlab.errors import SystemDescriptionError, one_line, shown, suggest
+from batchlab.slurm.configuration.cluster import Preemption, Selection, Timing
+from batchlab.slurm.configuration.place import refuse
+from batchlab.slurm.configuration.policy import policy_of
+from batchlab.slurm.configuration.priority import PriorityParameters
+from batchlab.slurm.configuration.scheduler import SchedulerParameters
+from batchlab.slurm.configuration.values import MOST_HOSTS, host_names, separated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from batchlab.slurm.configuration.associations import Accounting
+    from batchlab.slurm.configuration.gres import DeviceLine
+    from batchlab.slurm.configuration.mended import Mended
+    from batchlab.slurm.configuration.nodes import DownNodes, NodeLine, NodeSet
+    from batchlab.slurm.configuration.partitions import PartitionLine
+    from batchlab.slurm.configuration.place import Place
+    from batchlab.slurm.configuration.qualities import Quality
+    from batchlab.slurm.configuration.settings import Setting, UnknownKey
+    from batchlab.slurm.configuration.topology import Topology
+
+__all__ = ["SlurmConfiguration"]
+
+
+@dataclass(frozen=True)
+class SlurmConfiguration:
+    """The configuration of a cluster, typed, with Slurm's defaults.
+
+    Attributes
+    ----------
+    path
+        The ``slurm.conf``.
+    release
+        The release of Slurm whose defaults and keys apply.
+    release_from
+        How it was determined: ``"given"``, or ``"keys"``: the newest release that has all keys.
+    cluster
+        ClusterName.
+    nodes, node_sets, down_nodes, partitions
+        The lines in the order of the files; FUTURE nodes are included.
+    scheduler, priority, selection, preemption, timing
+        The cluster-wide parameters.
+    enforced
+        AccountingStorageEnforce in lower case, with the words that each word implies.
+    topology, devices
+        The contents of ``topology.conf`` and ``gres.conf``; None and empty without these files.
+    accounting, qualities
+        Accounts and QOS from the files of ``sacctmgr``; None and empty without these files.
+    settings
+        All settings, with their positions.
+    unknown
+        Keys that no release has, if they are kept.
+    mended
+        Values that Slurm corrects with a message.
+    files
+        All files that were read.
+    not_read
+        Files of Slurm that exist and are not read, with the reason.
+    """
+
+    path: str
+    release: str
+    release_from: Literal["given", "keys"] = "keys"
+    cluster: str = ""
+    nodes: tuple[NodeLine, ...] = ()
+    node_sets: tuple[NodeSet, ...] = ()
+    down_nodes: tuple[DownNodes, ...] = ()
+    partitions: tuple[PartitionLine, ...] = ()
+    scheduler: SchedulerParameters = field(default_factory=SchedulerParameters)
+    priority: PriorityParameters = field(default_factory=PriorityParameters)
+    selection: Selection = field(default_factory=Selection)
+    preemption: Preemption = field(default_factory=Preemption)
+    timing: Timing = field(default_factory=Timing)
+    enforced: frozenset[str] = frozenset()
+    topology: Topology | None = None
+    devices: tuple[DeviceLine, ...] = ()
+    accounting: Accounting | None = None
+    qualities: tuple[Quality, ...] = ()
+    settings: tuple[Setting, ...] = field(default=(), repr=False)
+    unknown: tuple[UnknownKey, ...] = ()
+    mended: tuple[Mended, ...] = ()
+    files: tuple[str, ...] = ()
+    not_read: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def policy(self) -> str:
+        """The spec string of the policy: ``slurm(…)`` with its parameters and the order from `counted`."""
+        return policy_of(self.scheduler, self.selection, self.timing, self.counted.order)
+
+    @cached_property
+    def counted(self) -> PriorityParameters:
+        """The priority without weights for anything missing in the files: accounts, QOS, resources."""
+        lines = [line for line in self.nodes if "FUTURE" not in line.state]
+        resources = {"cpu"} | {f"gres/{each.name}" for line in lines for each in line.gres if each.consumed}
+        if self.selection.memory and any(line.memory is not None for line in lines):
+            resources.add("mem")
+        has_accounts = self.accounting is not None
+        return self.priority.among(resources, accounts=has_accounts, qualities=bool(self.qualities))
+
+    @cached_property
+    def node_names(self) -> Mapping[str, NodeLine]:
+        """The line of each node by name, in the order of the files."""
+        return {name: line for line in self.nodes for name in line.names}
+
+    @cached_property
+    def in_service(self) -> tuple[str, ...]:
+        """The names of all existing nodes: those that are not FUTURE."""
+        return tuple(name for name, line in self.node_names.items() if "FUTURE" not in line.state)
+
+    @cached_property
+    def out_of_service(self) -> Mapping[str, str]:
+        """The existing nodes that accept no jobs: their names, in the order of the files, and their states.
+
+        A node is DOWN, DRAIN, FAIL or FAILING by a line DownNodes=… or by State of its own line. CLOUD nodes
+        accept jobs: Slurm starts them on demand.
+        """
+        states = {name: self.node_names[name].state for name in self.in_service}
+        for line in self.down_nodes:
+            named = self.node_names if "ALL" in map(str.upper, line.names) else line.names
+            states |= {name: line.state for name in named if name in states}
+        return {name: state for name, state in states.items() if state in OUT_OF_SERVICE}
+
+    def nodes_of(self, partition: PartitionLine) -> tuple[str, ...]:
+        """Return the names of a partition's nodes, in the order of the files.
+
+        Raises
+        ------
+        SystemDescriptionError
+            If it names an unknown node or node set.
+        """
+        wanted: set[str] = set()
+        for part in separated(partition.nodes):
+            wanted |= self._named(part, partition.place)
+        return tuple(name for name in self.node_names if name in wanted)
+
+    def _named(self, part: str, place: Place) -> set[str]:
+        """Return the nodes of one part of a list: all, a node set, nodes with a feature, or node names."""
+        if part.upper() == "ALL":
+            return set(self.node_names)
+        sets = {each.name: each for each in self.node_sets}
+        if part in sets:
+            named = sets[part]
+            found = self._with_feature(named.feature) if named.feature else set()
+            for each in separated(named.nodes):
+                found |= self._listed(each, named.place)
+            return found
+        if part.lower().startswith("feature{") and part.endswith("}"):
+            return self._with_feature(part[len("feature{") : -1])
+        return self._listed(part, place)
+
+    def _with_feature(self, feature: str) -> set[str]:
+        return {name for line in self.nodes if feature in line.features for name in line.names}
+
+    def _listed(self, text: str, place: Place) -> set[str]:
+        if text.upper() == "ALL":
+            return set(self.node_names)
+        try:
+            names = host_names(text)
+        except ValueError as broken:
+            refuse(place, f"Nodes = {shown(text)}; {broken}.")
+        for name in names:
+            if name not in self.node_names:
+                known = [*self.node_names][:_MOST_SUGGESTED]
+                rule = "is neither a node nor a set of nodes" if len(names) == 1 else "is no node"
+                refuse(place, f"Nodes: {one_line(name)} {rule}.{suggest(name, known)}")
+        return set(names)
+
+
+_MOST_SUGGESTED = 1000
+OUT_OF_SERVICE = frozenset({"DOWN", "DRAIN", "FAIL", "FAILING"})
+"""The states of existing nodes that accept no jobs."""
+
+
+def check_nodes(nodes: tuple[NodeLine, ...]) -> None:
+    """Check that each node is described once, and that Slurm's maximum number of nodes is not exceeded."""
+    places: dict[str, Place] = {}
+    for line in nodes:
+        if line.expression.upper() == "ALL":
+            refuse(
+                line.place, "NodeName=ALL; ALL means all nodes, and is the name of none. Take another name."
+            )
+        for name in line.names:
+            if name in places:
+                refuse(line.place, f"node {one_line(name)} is also at {places[name]}; must be on one line.")
+            places[name] = line.place
+    if len(places) > MOST_HOSTS:
+        refuse(nodes[-1].place, f"{len(places):,} nodes in all; must be at most {MOST_HOSTS:,}.")
+
+
+def located(path: str | os.PathLike[str]) -> str:
+    """Return the path of the ``slurm.conf``: the file itself, or that in a folder."""
+    text = os.fspath(path)
+    folder = Path(text)
+    if not folder.is_dir():
+        return text
+    file = folder / "slurm.conf"
+    if not file.is_file():
+        raise SystemDescriptionError(f"{shown_path(text)}: has no slurm.conf. Give its folder, or the file.")
+    return os.fspath(file)

@@ -1,0 +1,1 @@
+from batchlab.slurm.twin import *
