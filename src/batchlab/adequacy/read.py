@@ -10,11 +10,11 @@ import polars as pl
 from batchlab.errors import AdequacyError, WorkloadError, reason_of
 from batchlab.result.read import read_result
 from batchlab.result.record import NAME
-from batchlab.workload.event_files import read_events
+from batchlab.workload.columns import UNREADABLE
+from batchlab.workload.event_stream import read_events
 from batchlab.workload.formats import FORM_OPTIONS, log_format, read_by
 from batchlab.workload.packing import without_packing
 from batchlab.workload.source import content_of
-from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     import os

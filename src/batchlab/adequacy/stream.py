@@ -11,9 +11,9 @@ from batchlab.adequacy.recorded_events import no_events, other_events
 from batchlab.errors import AdequacyError, reason_of, shown, suggest
 from batchlab.result.result import Result
 from batchlab.result.table import ALLOCATED, jobs_table
+from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.event_stream import EventStream
-from batchlab.workload.logged import logged_start
-from batchlab.workload.unreadable import UNREADABLE
+from batchlab.workload.run_events import logged_start
 from batchlab.workload.validation import as_polars
 from batchlab.workload.workload import Workload
 

@@ -276,7 +276,7 @@ def _log(request: _Request) -> Workload:
 
 def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:
     """Choose the writer of the file, before the workload is generated."""
-    from batchlab.workload.writer import WRITERS, write_workload  # noqa: PLC0415  # --help does without polars
+    from batchlab.workload.custom_formats import WRITERS, write_workload  # noqa: PLC0415  # --help does without polars
 
     if writer is None and not out.name.lower().endswith(tuple(WRITERS)):
         raise wrong_usage(
@@ -290,7 +290,7 @@ def _own_writer(text: str) -> Writer:
     """Load the writer from ``FILE.py:NAME``."""
     from batchlab.core.python_file import defined_in_file  # noqa: PLC0415  # as above
     from batchlab.errors import WorkloadError  # noqa: PLC0415  # as above
-    from batchlab.workload.writer import Writer  # noqa: PLC0415  # as above
+    from batchlab.workload.custom_formats import Writer  # noqa: PLC0415  # as above
 
     file, _, name = text.rpartition(":")
     if not file or not Path(file).is_file():

@@ -47,8 +47,7 @@ def with_outages(
     """
     if listing is None:
         return workload, external
-    from batchlab.workload.event_files import read_events  # noqa: PLC0415  # few runs have events
-    from batchlab.workload.event_stream import EventStream  # noqa: PLC0415  # as above
+    from batchlab.workload.event_stream import EventStream, read_events  # noqa: PLC0415  # as above
 
     outages = outages_of(listing, names_of_nodes(machine), log, workload)
     events = outages if external is None else EventStream([*outages, *read_events(external)])

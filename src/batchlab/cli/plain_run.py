@@ -140,8 +140,7 @@ def _simulate(
     from batchlab.result.summary import blocks, how_it_was_run, submitted  # noqa: PLC0415  # as above
     from batchlab.result.unused_by_policy import unused_by_policy  # noqa: PLC0415  # as above
     from batchlab.result.warnings import warnings_by  # noqa: PLC0415  # as above
-    from batchlab.workload.read_line import read_line  # noqa: PLC0415  # as above
-    from batchlab.workload.reasons import ignored_memory  # noqa: PLC0415  # as above
+    from batchlab.workload.reasons import ignored_memory, read_line  # noqa: PLC0415  # as above
 
     facts, options = log.facts, request.options
     kernel = log.simulation(

@@ -80,7 +80,7 @@ def _write(request: RunRequest, result: Result) -> None:
 
         write_table_file(result.dispatch, request.dispatch)
     if request.events is not None:
-        from batchlab.workload.event_files import write_events  # noqa: PLC0415  # as above
+        from batchlab.workload.event_stream import write_events  # noqa: PLC0415  # as above
 
         write_events(result.events, request.events)
     if request.report is not None:

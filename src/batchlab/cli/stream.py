@@ -258,7 +258,7 @@ def _run(
 
 def _check_kept(request: RunRequest, notes: StreamNotes) -> None:
     """Raise if all jobs of a log were dropped."""
-    from batchlab.workload.read_line import none_kept  # noqa: PLC0415  # --help does without
+    from batchlab.workload.reasons import none_kept  # noqa: PLC0415  # --help does without
 
     if notes["read"] and not notes["kept"]:
         raise WorkloadError(none_kept(str(request.log.trace), notes["read"], notes["dropped"]))

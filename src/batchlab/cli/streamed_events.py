@@ -103,8 +103,8 @@ def _checked(path: Path, system: System) -> Iterator[dict[str, Any]]:
 
 def _check_subject(event: dict[str, Any], system: System, place: str) -> None:
     """Raise for events on limits and reservations: a streamed system has none."""
-    from batchlab.workload.event_rules import RESERVATION_EVENTS  # noqa: PLC0415  # --help does without
-    from batchlab.workload.event_subjects import (  # noqa: PLC0415  # --help does without
+    from batchlab.workload.event_rules import (  # noqa: PLC0415  # --help does without
+        RESERVATION_EVENTS,  # --help does without
         changed_limit,
         changed_reservation,
     )

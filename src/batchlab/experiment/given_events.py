@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from batchlab.errors import ExperimentError, suggest
-from batchlab.workload.event_files import read_events
-from batchlab.workload.event_stream import EventStream
+from batchlab.workload.event_stream import EventStream, read_events
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -11,8 +11,8 @@ from batchlab.core import rules
 from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.spelling import SkeletonSpec, columns_of, skeleton_spec, weighted
+from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.given import check_workload
-from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.workload import Workload
 
 __all__ = ["Target", "mix"]

@@ -32,9 +32,9 @@ import polars as pl
 
 from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown
-from batchlab.workload.application_jobs import run_times
+from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.given import check_workload
-from batchlab.workload.time_limits import TIME_LIMIT
+from batchlab.workload.work import run_times
 from batchlab.workload.workload import Workload
 
 __all__ = ["estimate_distribution", "estimates"]

@@ -8,7 +8,7 @@ import numpy as np
 from batchlab.core import rules
 from batchlab.core.random_streams import Floats
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.workload.application_jobs import run_times
+from batchlab.workload.work import run_times
 
 if TYPE_CHECKING:
     from batchlab.workload.workload import Workload

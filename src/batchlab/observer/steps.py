@@ -13,7 +13,7 @@ import polars as pl
 
 from batchlab.core import rules
 from batchlab.errors import ObserverError, one_line, reason_of, shown
-from batchlab.workload.unreadable import UNREADABLE
+from batchlab.workload.columns import UNREADABLE
 
 __all__ = ["Course", "Sampled", "Source", "Steps", "steps_of"]
 

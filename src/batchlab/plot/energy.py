@@ -18,7 +18,7 @@ from batchlab.plot.stacked import means, stacked, windows
 from batchlab.plot.values import Values
 from batchlab.result.course import rates_of
 from batchlab.result.node_prices import power_of_nodes
-from batchlab.workload.application_jobs import run_times
+from batchlab.workload.work import run_times
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -9,10 +9,9 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.core.vocabulary import JOB_STATES
-from batchlab.workload.event_rules import SUBJECT_KEYS
+from batchlab.workload.columns import TIME_LIMIT
+from batchlab.workload.event_rules import SUBJECT_KEYS, about_known_jobs
 from batchlab.workload.event_stream import END_EVENTS, EVENT_COLUMNS, EventStream
-from batchlab.workload.event_subjects import about_known_jobs
-from batchlab.workload.time_limits import TIME_LIMIT
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -13,8 +13,8 @@ from batchlab._kernel import ApplicationJobs, run_job_alone
 from batchlab.core import rules
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError
-from batchlab.workload.application_jobs import application_jobs
 from batchlab.workload.requests import amounts
+from batchlab.workload.work import application_jobs
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -9,8 +9,7 @@ import polars as pl
 from batchlab.result import metrics
 from batchlab.result.measured_jobs import is_measured
 from batchlab.result.unlike_log import LogFacts, unlike_log
-from batchlab.workload.logged import logged_times
-from batchlab.workload.run_events import last_starts
+from batchlab.workload.run_events import last_starts, logged_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,13 +21,16 @@ from batchlab.result.record import NAME
 from batchlab.result.recorded import TABLES
 from batchlab.workload.application_columns import COLUMNS
 from batchlab.workload.arrays import TASK_COLUMNS
-from batchlab.workload.attribute_columns import Attribute
-from batchlab.workload.conditions import JOB_NAME, USERS
-from batchlab.workload.constraints import CONSTRAINT
-from batchlab.workload.dependencies import DEPENDS_ON, with_text_lists
-from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
-from batchlab.workload.node_groups import NODE_GROUP
-from batchlab.workload.time_limits import TIME_LIMIT, has_own_limits
+from batchlab.workload.columns import TIME_LIMIT, Attribute, has_own_limits
+from batchlab.workload.dependencies import (
+    BEGIN_TIME,
+    DEPENDENCY,
+    DEPENDS_ON,
+    JOB_NAME,
+    USERS,
+    with_text_lists,
+)
+from batchlab.workload.node_columns import CONSTRAINT, NODE_GROUP
 
 if TYPE_CHECKING:
     import os

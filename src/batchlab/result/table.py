@@ -10,8 +10,8 @@ import polars as pl
 from batchlab import _kernel
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.system.limits import waiting_reasons
+from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.routing import routes
-from batchlab.workload.time_limits import TIME_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -17,15 +17,12 @@ from batchlab.policy.unfilled_nodes import unfilled
 from batchlab.result.unused_by_policy import named, unused_by_policy
 from batchlab.result.unused_names import has_values, owners, without_names
 from batchlab.workload.application_columns import COLUMNS as APPLICATION_COLUMNS
+from batchlab.workload.application_columns import RANK_ORDER
 from batchlab.workload.arrays import ARRAY, TASK_COLUMNS
-from batchlab.workload.attribute_columns import Attribute, columns_of
-from batchlab.workload.conditions import JOB_NAME
-from batchlab.workload.constraints import CONSTRAINT
-from batchlab.workload.dependencies import DEPENDS_ON
-from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
+from batchlab.workload.columns import Attribute, columns_of
+from batchlab.workload.dependencies import BEGIN_TIME, DEPENDENCY, DEPENDS_ON, JOB_NAME
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS
-from batchlab.workload.node_groups import NODE_GROUP
-from batchlab.workload.rank_orders import RANK_ORDER
+from batchlab.workload.node_columns import CONSTRAINT, NODE_GROUP
 from batchlab.workload.reasons import ignored_memory
 from batchlab.workload.requests import on_system
 from batchlab.workload.work import WORK

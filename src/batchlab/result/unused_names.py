@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 import polars as pl
 
 from batchlab.result.unused_by_policy import never_preempts, weighs
-from batchlab.workload.attribute_columns import Attribute, columns_of
+from batchlab.workload.columns import Attribute, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

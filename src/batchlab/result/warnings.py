@@ -135,7 +135,7 @@ def warnings_in(
 
 def _odd_jobs(workload: Workload) -> Iterator[str]:
     """Name what jobs ask for that is unknown to the system, in one line."""
-    from batchlab.workload.unknown import unknown_things  # noqa: PLC0415  # streamed runs do without
+    from batchlab.workload.attributes import unknown_things  # noqa: PLC0415  # streamed runs do without
 
     counted, rejected = unknown_things(workload)
     if not counted:
@@ -185,7 +185,7 @@ def missed_events(events: EventStream, workload: Workload) -> Iterator[str]:
     str
         A line for people.
     """
-    from batchlab.workload.event_subjects import about_known_jobs  # noqa: PLC0415  # streamed runs do without
+    from batchlab.workload.event_rules import about_known_jobs  # noqa: PLC0415  # streamed runs do without
 
     about = about_known_jobs(events.table, workload.jobs)
     count = len(about) - int(about.sum())

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from batchlab import _kernel
 from batchlab.errors import DecisionError, suggest
 from batchlab.seam.invocation import Cause
+from batchlab.workload.columns import TIME_LIMIT, time_limits
 from batchlab.workload.run_events import longest_attempts
-from batchlab.workload.time_limits import TIME_LIMIT, time_limits
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,8 +8,8 @@ from batchlab._kernel import ApplicationJobs
 from batchlab.errors import PlatformError, SimulationError
 from batchlab.platform.hops import fabric, hop_links
 from batchlab.simulation.sensing import sensors
-from batchlab.workload.application_jobs import application_jobs
-from batchlab.workload.rank_orders import are_mapped
+from batchlab.workload.application_columns import are_mapped
+from batchlab.workload.work import application_jobs
 
 if TYPE_CHECKING:
     from batchlab._kernel import ApplicationInputs, Fabric

@@ -17,15 +17,12 @@ from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.owners import owner_columns
 from batchlab.simulation.places import over_time_columns, place_columns
 from batchlab.simulation.priorities import factor_columns, node_counts
-from batchlab.workload.cancellation import cancellation_times, longest_runs
-from batchlab.workload.limits import limit_columns
-from batchlab.workload.preemption import preemption_columns
+from batchlab.workload.attributes import UNKNOWN
+from batchlab.workload.columns import TIME_LIMIT, time_limits
 from batchlab.workload.requests import amounts, counts_processors
-from batchlab.workload.reservations import Reserved, reserved
 from batchlab.workload.routing import Routes, routes
-from batchlab.workload.run_events import longest_attempts, run_event_columns
-from batchlab.workload.time_limits import TIME_LIMIT, time_limits
-from batchlab.workload.unknown import UNKNOWN
+from batchlab.workload.run_events import cancellation_times, longest_attempts, longest_runs, run_event_columns
+from batchlab.workload.system_rules import Reserved, limit_columns, preemption_columns, reserved
 from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.workload.arrays import places
-from batchlab.workload.conditions import graph
-from batchlab.workload.dependency_column import BEGIN_TIME
+from batchlab.workload.dependencies import BEGIN_TIME, graph
 
 if TYPE_CHECKING:
     from batchlab._kernel import ConditionColumns

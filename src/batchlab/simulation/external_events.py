@@ -11,10 +11,16 @@ import polars as pl
 from batchlab.core.node_ranges import node_beyond, node_ranges
 from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.errors import WorkloadError
-from batchlab.workload.event_files import read_events
-from batchlab.workload.event_rules import JOB_EVENTS, RESERVATION_EVENTS, nodes_to_come, reservations_to_come
-from batchlab.workload.event_stream import EventStream
-from batchlab.workload.event_subjects import about_known_jobs, changed_limit, changed_reservation
+from batchlab.workload.event_rules import (
+    JOB_EVENTS,
+    RESERVATION_EVENTS,
+    about_known_jobs,
+    changed_limit,
+    changed_reservation,
+    nodes_to_come,
+    reservations_to_come,
+)
+from batchlab.workload.event_stream import EventStream, read_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.workload.constraints import CONSTRAINT, Constraint
-from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
+from batchlab.workload.node_columns import CONSTRAINT, NODE_GROUP, SEPARATOR, Constraint
 from batchlab.workload.routing import numbered
 
 if TYPE_CHECKING:
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
     from batchlab.system import System
     from batchlab.workload import Workload
-    from batchlab.workload.reservations import Reserved
     from batchlab.workload.routing import Routes
+    from batchlab.workload.system_rules import Reserved
 
 __all__ = ["NodeSetColumns", "node_set_columns"]
 

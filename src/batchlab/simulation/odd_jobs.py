@@ -11,11 +11,9 @@ import polars as pl
 from batchlab.accounting.tree import AccountTree
 from batchlab.errors import SystemDescriptionError, shown
 from batchlab.simulation.priorities import account_finder, needs_accounts, needs_qos
-from batchlab.workload.attributes import attribute
-from batchlab.workload.constraints import CONSTRAINT, Constraint
-from batchlab.workload.node_groups import NODE_GROUP, names_in
+from batchlab.workload.attributes import UNKNOWN, attribute, left_out
+from batchlab.workload.node_columns import CONSTRAINT, NODE_GROUP, Constraint, names_in
 from batchlab.workload.report import NOTES_SCHEMA
-from batchlab.workload.unknown import UNKNOWN, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
     from batchlab.workload import Workload
-    from batchlab.workload.attribute_columns import Attribute
+    from batchlab.workload.columns import Attribute
 
 __all__ = ["with_odd_jobs"]
 

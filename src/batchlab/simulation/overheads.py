@@ -11,7 +11,7 @@ import polars as pl
 from batchlab.errors import SimulationError, WorkloadError, shown, suggest
 from batchlab.options.drawing import refuse_infinite, sample_blocks
 from batchlab.options.overheads import PHASES
-from batchlab.workload.time_limits import time_limits
+from batchlab.workload.columns import time_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

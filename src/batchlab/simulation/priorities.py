@@ -11,9 +11,9 @@ from batchlab.accounting.tree import AccountTree
 from batchlab.errors import PolicyError, SystemDescriptionError, WorkloadError, shown, suggest
 from batchlab.policy.orders import Multifactor
 from batchlab.system import FairShare
-from batchlab.workload.admission import Admission
 from batchlab.workload.attributes import attribute, check_known
 from batchlab.workload.requests import amounts
+from batchlab.workload.routing import Admission
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,26 +1,28 @@
-"""The columns of jobs with applications, and their checks.
+"""The columns of jobs with applications: checks, rank orders, and built-in skeletons (``app_name``).
 
-`validation` uses this module only if applications are passed with a table.
+`validation` uses these checks only if applications are passed with a table.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from batchlab.core.documents import without_duplicates
-from batchlab.core.units import is_finite
-from batchlab.core.vocabulary import JOB_TYPES
-from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.workload.rank_orders import RANK_ORDER, check_rank_order
+from batchlab.core.units import is_finite, is_whole
+from batchlab.core.vocabulary import JOB_TYPES, RANK_ORDERS, RankOrder
+from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from batchlab.application import Application
 
-__all__: list[str] = []
 
 APPLICATION = "application"
+RANK_ORDER = "rank_order"
 _COUNTS = ("tasks_min", "tasks_max")
 COLUMNS = (APPLICATION, "job_type", *_COUNTS)
 _TEXTS = (APPLICATION, "job_type", "arguments", RANK_ORDER)
@@ -204,3 +206,149 @@ def check_arguments(arguments: Mapping[str, object], where: str) -> dict[str, fl
                 f"{where}: arguments[{shown(name)}] = {shown(value)}; must be a finite number or a text."
             )
     return taken
+
+
+_FORM = (
+    'must be packed, cyclic, mapped, or each rank once in the order in which they take places, as "0,2,1,3"'
+)
+
+
+def written(given: object, where: str) -> str | None:
+    """Format a rank order for the column: a name, or comma-separated ranks."""
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, Sequence) and all(is_whole(rank) for rank in given):
+        return ",".join(map(str, given))
+    raise WorkloadError(f"{where}: {RANK_ORDER} = {shown(given)}; {_FORM}.")
+
+
+def check_rank_order(text: str, tasks: int, job_type: str, where: str) -> None:
+    """Raise if a text is no rank order, or no permutation of the tasks."""
+    order = rank_order(text)
+    if order is None:
+        raise WorkloadError(f"{where}: {RANK_ORDER} = {shown(text)}; {_FORM}.{suggest(text, RANK_ORDERS)}")
+    if isinstance(order, str):
+        return
+    if job_type != "rigid":
+        rule = f"a list is for rigid jobs; this one is {job_type}. Give a rule by name"
+        raise WorkloadError(f"{where}: {RANK_ORDER} = {shown(text)}; {rule}.")
+    if sorted(order) != [*range(tasks)]:
+        raise WorkloadError(
+            f"{where}: {RANK_ORDER} = {shown(text)}; must have each of the ranks 0 to {tasks - 1} once."
+        )
+
+
+def rank_order(text: str | None) -> RankOrder | list[int] | None:
+    """Parse a rank order; None if invalid. The default is packed."""
+    name = "packed" if text is None else text.strip().lower()
+    if name in RANK_ORDERS:
+        return name
+    ranks = name.replace(",", " ").split()
+    return [int(rank) for rank in ranks] if ranks and all(map(str.isdecimal, ranks)) else None
+
+
+def are_mapped(jobs: "pl.DataFrame") -> bool:
+    """Return whether any job has its ranks mapped by their communication."""
+    return RANK_ORDER in jobs.columns and any(
+        rank_order(text) == "mapped" for text in set(jobs[RANK_ORDER].to_list())
+    )
+
+
+def rank_orders(jobs: "pl.DataFrame") -> "tuple[npt.NDArray[np.int64], Sequence[str | list[int]]]":
+    """Return the index of each job's rank order, and the distinct rank orders."""
+    texts = jobs[RANK_ORDER].to_list() if RANK_ORDER in jobs.columns else [None] * jobs.height
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    orders = [rank_order(text) for text in places]
+    column = np.array([places[text] for text in texts], np.int64)
+    return column, [order for order in orders if order is not None]
+
+
+GIVEN_RUN_TIME = "logged_run_time"
+"""The column for the original run times of jobs that run a skeleton instead."""
+
+_NAME, _ARGUMENTS, _APPLICATION = "app_name", "app_args", "application"
+_TIME_KEEPER = "time_keeper"
+
+
+def with_skeletons(
+    table: pl.DataFrame, applications: "Mapping[str, Application] | None", source: str
+) -> "tuple[pl.DataFrame, Mapping[str, Application] | None]":
+    """Create applications for jobs that name a built-in skeleton.
+
+    The application replaces the run time, which moves to the column `GIVEN_RUN_TIME`. A job with a run time
+    and a ``time_keeper`` without arguments is unchanged.
+
+    Parameters
+    ----------
+    table
+        The jobs; returned unchanged without the column ``app_name``.
+    applications
+        Known applications by name.
+    source
+        Name of the table in error messages.
+
+    Returns
+    -------
+    tuple
+        The table with the column ``application``, and all applications including skeletons.
+
+    Raises
+    ------
+    WorkloadError
+        If a skeleton or an argument is unknown.
+    """
+    if table.schema.get(_NAME) != pl.String:
+        return table, applications
+    name = pl.col(_NAME).str.strip_chars()
+    arguments = _text(table, _ARGUMENTS)
+    tasks = pl.col("tasks") if "tasks" in table.columns else pl.lit(1)
+    # As in the checks of the table: whole numbers may be written as floats.
+    count = tasks.cast(pl.Float64, strict=False).ceil().cast(pl.Int64, strict=False)
+    key = pl.format("{}({}) on {}", name, arguments.fill_null(""), count)
+    has_time = pl.col("run_time").is_not_null() if "run_time" in table.columns else pl.lit(value=False)
+    keeps_time = has_time & (name == _TIME_KEEPER) & (arguments.fill_null("").str.strip_chars() == "")
+    # A table written by batchlab already has the generated names of applications.
+    is_free = _text(table, _APPLICATION).eq_missing(key) | _text(table, _APPLICATION).is_null()
+    runs = pl.all_horizontal(name.ne(""), ~keeps_time, is_free)
+    rows = table.select(
+        pl.when(runs).then(key).alias("key"),
+        name.alias("name"),
+        arguments.alias("arguments"),
+        count.alias("tasks"),
+    )
+    chosen = rows.drop_nulls("key").unique(maintain_order=True)
+    if chosen.is_empty():
+        return table, applications
+    chosen_or_named = pl.coalesce(rows["key"], _text(table, _APPLICATION)).alias(_APPLICATION)
+    taken = _without_run_times(table, rows["key"].is_not_null())
+    return taken.with_columns(chosen_or_named), {**(applications or {}), **_made(chosen, source)}
+
+
+def _without_run_times(table: pl.DataFrame, runs: pl.Series) -> pl.DataFrame:
+    """Move the run times of jobs with a skeleton to a column of their own."""
+    if "run_time" not in table.columns or not (runs & table["run_time"].is_not_null()).any():
+        return table
+    number = pl.col("run_time").cast(pl.Float64, strict=False)
+    before = pl.col(GIVEN_RUN_TIME) if GIVEN_RUN_TIME in table.columns else pl.lit(None)
+    given = pl.when(runs).then(number).otherwise(before.cast(pl.Float64, strict=False))
+    return table.with_columns(
+        pl.when(~runs).then(pl.col("run_time")).alias("run_time"), given.alias(GIVEN_RUN_TIME)
+    )
+
+
+def _text(table: pl.DataFrame, name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String) if name in table.columns else pl.lit(None, pl.String)
+
+
+def _made(chosen: pl.DataFrame, source: str) -> "dict[str, Application]":
+    """Create each distinct skeleton once."""
+    # Most workloads have no skeletons.
+    from batchlab.skeleton.applications.registry import named_application  # noqa: PLC0415
+
+    made = {}
+    for key, name, arguments, tasks in chosen.iter_rows():
+        try:
+            made[key] = named_application(name, tasks, arguments)
+        except (ApplicationError, TypeError, ValueError) as error:
+            raise WorkloadError(f"{source}: app_name = {name!r}: {error}") from None
+    return made

@@ -1,8 +1,10 @@
-"""Attributes of jobs as text: owners, queue, partition and reservation."""
+"""Attributes of jobs as text (owner, queue, partition, reservation), and names that a system lacks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.workload.attribute_columns import attribute_in
@@ -10,12 +12,8 @@ from batchlab.workload.attribute_columns import attribute_in
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    import polars as pl
-
     from batchlab.workload.attribute_columns import Attribute
     from batchlab.workload.workload import Workload
-
-__all__ = ["attribute", "check_known", "unknown_name"]
 
 
 def attribute(workload: Workload, name: Attribute) -> pl.Series:
@@ -77,3 +75,38 @@ def _header_names(workload: Workload, name: Attribute) -> dict[str, str]:
     entries = {"queue": workload.header.queues, "partition": workload.header.partitions}.get(name, ())
     described = {str(each.number): each.description.strip() for each in entries if each.number is not None}
     return {number: text for number, text in described.items() if text}
+
+
+UNKNOWN = "unknown"
+"""The column that names what a system lacks for a job; null for other jobs."""
+
+_LEFT_OUT = "left out, as the system does not have it: "
+
+
+def left_out(what: pl.Expr) -> pl.Expr:
+    """Return the reason in a report for a job that was dropped."""
+    return pl.lit(_LEFT_OUT) + what
+
+
+def unknown_things(workload: Workload) -> tuple[dict[str, int], bool]:
+    """Count the affected jobs of a run by what the system lacks.
+
+    Parameters
+    ----------
+    workload
+        The jobs of the run, and the report on dropped jobs.
+
+    Returns
+    -------
+    tuple
+        The number of jobs by unknown name, in descending order; and whether they were rejected (or else
+        dropped).
+    """
+    rejected = UNKNOWN in workload.jobs.columns
+    if rejected:
+        things = workload.jobs[UNKNOWN].drop_nulls()
+    else:
+        reasons = workload.report.dropped["reason"]
+        things = reasons.filter(reasons.str.starts_with(_LEFT_OUT)).str.strip_prefix(_LEFT_OUT)
+    counted = things.value_counts().sort("count", things.name, descending=[True, False])
+    return dict(counted.iter_rows()), rejected

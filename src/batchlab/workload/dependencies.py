@@ -1,14 +1,200 @@
-"""Job dependencies in the column ``depends_on``: checks, and removal of dependencies on missing jobs."""
+"""Dependencies between jobs: the columns ``depends_on``, ``dependency`` and ``begin_time``, and their graph.
+
+``dependency`` has the syntax of Slurm's ``sbatch --dependency``; ``depends_on`` lists the numbers of jobs.
+"""
 
 import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.workload import dependency_column
-from batchlab.workload.arrays import ARRAY_ID
+from batchlab.workload.arrays import ARRAY_ID, ARRAY_INDEX
+from batchlab.workload.attribute_columns import attribute_in, columns_of
 
-__all__: list[str] = []
+KINDS = ("after", "afterok", "afternotok", "afterany")
+SINGLETON = "singleton"
+ALL, ANY = ",", "?"
+_RULE = "must be like 'afterok:12:13,afterany:7', 'after:12+30?afternotok:12_3' or 'singleton'"
+_TARGET = re.compile(r"(-?\d{1,18})(?:_(\d{1,9}))?(?:\+(\d{1,9}))?")
+
+
+class Target(NamedTuple):
+    """A job, an array, or the task of an array; ``minutes`` is the delay after the start."""
+
+    job: int
+    task: int | None
+    minutes: int
+
+    def __str__(self) -> str:
+        """Write the target in Slurm's syntax."""
+        task = "" if self.task is None else f"_{self.task}"
+        return f"{self.job}{task}" + (f"+{self.minutes}" if self.minutes else "")
+
+
+class Term(NamedTuple):
+    """A condition on other jobs; ``singleton`` has no targets."""
+
+    kind: str
+    targets: tuple[Target, ...]
+
+    def __str__(self) -> str:
+        """Write the term in Slurm's syntax."""
+        return ":".join([self.kind, *map(str, self.targets)])
+
+
+class Dependency(NamedTuple):
+    """The conditions for the start of a job: all terms, or any of them."""
+
+    terms: tuple[Term, ...]
+    is_any: bool
+
+    def __str__(self) -> str:
+        """Write the dependency in Slurm's syntax."""
+        return (ANY if self.is_any else ALL).join(map(str, self.terms))
+
+
+@lru_cache(maxsize=1 << 16)
+def parse_dependency(text: str) -> Dependency | None:
+    """Parse a text; None if the syntax is invalid."""
+    is_any = ANY in text
+    if is_any and ALL in text:
+        return None
+    terms = [_term(part.strip()) for part in text.split(ANY if is_any else ALL)]
+    known = tuple(term for term in terms if term is not None)
+    return Dependency(known, is_any) if len(known) == len(terms) else None
+
+
+def _term(text: str) -> Term | None:
+    kind, *others = text.split(":")
+    if kind == SINGLETON:
+        return None if others else Term(kind, ())
+    matches = [_TARGET.fullmatch(other) for other in others]
+    if kind not in KINDS or not matches:
+        return None
+    targets = []
+    for match in matches:
+        if match is None or (match[3] and kind != "after"):
+            return None
+        task = None if match[2] is None else int(match[2])
+        targets.append(Target(int(match[1]), task, int(match[3] or 0)))
+    return Term(kind, tuple(targets))
+
+
+DEPENDENCY, BEGIN_TIME = "dependency", "begin_time"
+_LARGEST_TIME = 2**53
+
+
+def with_dependency(table: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Check the syntax of ``dependency``, and that ``begin_time`` holds times."""
+    if DEPENDENCY in table.columns:
+        dtype = table.schema[DEPENDENCY]
+        if dtype not in (pl.String, pl.Null):
+            raise WorkloadError(f"{source}: column {DEPENDENCY!r} is of the kind {dtype}; must be text.")
+        text = pl.col(DEPENDENCY).cast(pl.String).str.strip_chars()
+        table = table.with_columns(text.replace("", None).alias(DEPENDENCY))
+        for row, given in enumerate(table[DEPENDENCY]):
+            if given is not None and parse_dependency(given) is None:
+                raise _error(source, row, given, _RULE)
+    return _with_begin_time(table, source) if BEGIN_TIME in table.columns else table
+
+
+def _with_begin_time(table: pl.DataFrame, source: str) -> pl.DataFrame:
+    given = table[BEGIN_TIME]
+    if not (given.dtype.is_numeric() or given.dtype in (pl.String, pl.Null)):
+        raise WorkloadError(f"{source}: column {BEGIN_TIME!r} is of the kind {given.dtype}; must be seconds.")
+    if given.dtype == pl.String:
+        given = given.str.strip_chars().replace("", None)
+    times = given.cast(pl.Float64, strict=False)
+    sound = times.is_between(0, _LARGEST_TIME).fill_null(value=False) | given.is_null()
+    for row in (~sound).arg_true().head(1):
+        raise WorkloadError(
+            f"{source}: row {row}: {BEGIN_TIME} = {shown(given[row])}; must be a number of seconds from 0 to "
+            "2^53, or missing."
+        )
+    # Replace a negative zero, which would be a second representation of zero.
+    positive = pl.when(pl.col(BEGIN_TIME) == 0).then(0.0).otherwise(pl.col(BEGIN_TIME))
+    return table.with_columns(times.alias(BEGIN_TIME)).with_columns(positive.alias(BEGIN_TIME))
+
+
+def check_targets(names: pl.Series, jobs: pl.DataFrame, rows: pl.Series, source: str) -> None:
+    """Raise if a dependency is on an unknown or ambiguous job; ``names`` holds the known numbers."""
+    counts = dict(names.alias("name").value_counts(name="count").iter_rows())
+    for row, text in zip(rows, jobs[DEPENDENCY], strict=True):
+        for target in targets_of(text):
+            count = counts.get(target.job)
+            if count != 1:
+                rule = f"{count} jobs have this number" if count else "there is no such job"
+                raise _error(source, row, text, f"{target.job} must be the job_id of one job, but {rule}")
+
+
+def check_tasks(jobs: pl.DataFrame, source: str) -> None:
+    """Raise if a dependency names a task that its array does not have."""
+    tasks = tasks_in(jobs)
+    there = names_in(jobs)
+    for row, text in enumerate(jobs[DEPENDENCY]):
+        for target in targets_of(text):
+            if target.task is not None and target.job in there and (target.job, target.task) not in tasks:
+                number = jobs["job_id"][row]
+                raise WorkloadError(
+                    f"{source}: job {number}: {DEPENDENCY} = {shown(text)}; job {target.job} has no task of "
+                    f"index {target.task}."
+                )
+
+
+def targets_of(text: str | None) -> list[Target]:
+    """Return the targets of a checked text."""
+    dependency = parse_dependency(text) if text else None
+    return [target for term in dependency.terms for target in term.targets] if dependency else []
+
+
+def tasks_in(jobs: pl.DataFrame) -> dict[tuple[int, int], int]:
+    """Return the row of each task, by its array and index."""
+    if ARRAY_ID not in jobs.columns:
+        return {}
+    rows = enumerate(jobs.select(ARRAY_ID, ARRAY_INDEX).iter_rows())
+    return {(array, index): row for row, (array, index) in rows if array is not None}
+
+
+def names_in(jobs: pl.DataFrame) -> set[int]:
+    """Return the numbers of jobs and arrays in the table."""
+    return {*jobs["job_id"]} | {array for array, _ in tasks_in(jobs)}
+
+
+def _without_missing_targets(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Remove dependencies on jobs that are not in the table."""
+    return jobs.with_columns(kept_among(jobs[DEPENDENCY], jobs)) if DEPENDENCY in jobs.columns else jobs
+
+
+def kept_among(texts: pl.Series, jobs: pl.DataFrame) -> pl.Series:
+    """Remove from dependency texts the targets that are not in a table."""
+    names, tasks = names_in(jobs), tasks_in(jobs)
+
+    def is_there(target: Target) -> bool:
+        return target.job in names if target.task is None else (target.job, target.task) in tasks
+
+    return pl.Series(
+        DEPENDENCY, [_kept_targets(text, is_there) if text else None for text in texts], pl.String
+    )
+
+
+def _kept_targets(text: str, is_there: Callable[[Target], bool]) -> str | None:
+    dependency = parse_dependency(text)
+    if dependency is None or all(map(is_there, targets_of(text))):
+        return text
+    terms = [
+        term._replace(targets=tuple(filter(is_there, term.targets)))
+        for term in dependency.terms
+        if not term.targets or any(map(is_there, term.targets))
+    ]
+    return str(Dependency(tuple(terms), dependency.is_any)) if terms else None
+
+
+def _error(source: str, row: int, text: str, rule: str) -> WorkloadError:
+    return WorkloadError(f"{source}: row {row}: {DEPENDENCY} = {shown(text)}; {rule}.")
+
 
 DEPENDS_ON = "depends_on"
 # The list without its brackets. Neighbouring parts match disjoint characters, so matching is linear.
@@ -58,7 +244,7 @@ def _from_text(column: pl.Series, source: str) -> pl.Expr:
     return pl.col(DEPENDS_ON).fill_null("").str.extract_all(r"-?\d+")
 
 
-def check_dependencies(names: pl.Series, jobs: pl.DataFrame, source: str) -> None:
+def check_depends_on(names: pl.Series, jobs: pl.DataFrame, source: str) -> None:
     """Raise if a dependency is on an unknown or ambiguous job; ``names`` holds the known numbers."""
     pairs = jobs.select("job_id", DEPENDS_ON).explode(DEPENDS_ON).drop_nulls()
     counts = names.alias(DEPENDS_ON).value_counts(name="count")
@@ -70,7 +256,7 @@ def check_dependencies(names: pl.Series, jobs: pl.DataFrame, source: str) -> Non
         )
 
 
-def names_of(every_job: pl.Series, jobs: pl.DataFrame) -> pl.Series:
+def nameable_numbers(every_job: pl.Series, jobs: pl.DataFrame) -> pl.Series:
     """Return the numbers of jobs and arrays that dependencies can name, with duplicates."""
     numbers = every_job.drop_nulls()
     if ARRAY_ID not in jobs.columns:
@@ -83,10 +269,10 @@ def names_of(every_job: pl.Series, jobs: pl.DataFrame) -> pl.Series:
 def without_missing(jobs: pl.DataFrame) -> pl.DataFrame:
     """Remove dependencies on jobs that are not in the table."""
     if DEPENDS_ON in jobs.columns:
-        there = dependency_column.names_in(jobs)
+        there = names_in(jobs)
         lists = [[other for other in others if other in there] for others in jobs[DEPENDS_ON]]
         jobs = jobs.with_columns(pl.Series(DEPENDS_ON, lists, pl.List(pl.Int64)))
-    return dependency_column.without_missing(jobs)
+    return _without_missing_targets(jobs)
 
 
 def with_text_lists(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -94,3 +280,153 @@ def with_text_lists(jobs: pl.DataFrame) -> pl.DataFrame:
     if DEPENDS_ON not in jobs.columns:
         return jobs
     return jobs.with_columns(pl.col(DEPENDS_ON).cast(pl.List(pl.String)).list.join(" ").replace("", None))
+
+
+USERS = columns_of("user")
+JOB_NAME = "job_name"
+_MOST_SHOWN = 5
+_MINUTE = 60.0
+
+Need = tuple[int, str, float]
+
+
+class Graph(NamedTuple):
+    """The dependencies of jobs. A subject is a row, or the number of rows plus the index of a group.
+
+    ``clauses`` holds pairs of a row and its needs (subject, kind, delay in seconds); a row with several
+    clauses waits until one of them holds. ``groups`` holds the members of each group, which are subjects too.
+    """
+
+    rows: int
+    clauses: list[tuple[int, list[Need]]]
+    groups: list[list[int]]
+
+
+def graph(jobs: pl.DataFrame) -> Graph | None:
+    """Return the graph of a checked table; None if no job depends on another.
+
+    Raises
+    ------
+    WorkloadError
+        If a job depends on ``singleton``, and the table has no columns for user and job name.
+    """
+    columns = [name for name in (DEPENDS_ON, DEPENDENCY) if name in jobs.columns]
+    if not columns:
+        return None
+    nothing = [None] * len(jobs)
+    depends_on = jobs[DEPENDS_ON].to_list() if DEPENDS_ON in columns else nothing
+    texts = jobs[DEPENDENCY].to_list() if DEPENDENCY in columns else nothing
+    maker = _Maker(jobs)
+    clauses: list[tuple[int, list[Need]]] = []
+    for row, (others, text) in enumerate(zip(depends_on, texts, strict=True)):
+        if others or text:
+            always = [(maker.subject(Target(other, None, 0)), "afterok", 0.0) for other in others or ()]
+            dependency = parse_dependency(text) if text else None
+            clauses += [(row, needs) for needs in maker.clauses(row, always, dependency)]
+    return Graph(len(jobs), clauses, maker.groups) if clauses else None
+
+
+class _Maker:
+    """Resolves the targets of dependencies to subjects, and creates groups."""
+
+    def __init__(self, jobs: pl.DataFrame) -> None:
+        self.jobs = jobs
+        self.groups: list[list[int]] = []
+        self._rows = {job: row for row, job in enumerate(jobs["job_id"].to_list())}
+        self._tasks = tasks_in(jobs)
+        self._members: dict[int, list[int]] = {}
+        for (array, _), row in self._tasks.items():
+            self._members.setdefault(array, []).append(row)
+        self._arrays: dict[int, int] = {}
+        self._earlier: list[int | None] | None = None
+
+    def clauses(self, row: int, always: list[Need], dependency: Dependency | None) -> list[list[Need]]:
+        """Return alternative lists of needs, of which one must hold; empty if the job need not wait."""
+        needs = [self._needs(row, term) for term in dependency.terms] if dependency else []
+        flat = [need for term in needs for need in term]
+        if dependency is None or not dependency.is_any:
+            made = [[*always, *flat]]
+        elif all(needs):
+            made = [[*always, need] for need in flat]
+        else:
+            # A singleton without earlier jobs already holds, which satisfies the whole disjunction.
+            made = [always]
+        return made if all(made) else []
+
+    def _needs(self, row: int, term: Term) -> list[Need]:
+        if term.kind == SINGLETON:
+            earlier = self._submitted_earlier(row)
+            return [] if earlier is None else [(earlier, "afterany", 0.0)]
+        return [(self.subject(target), term.kind, target.minutes * _MINUTE) for target in term.targets]
+
+    def subject(self, target: Target) -> int:
+        """Return the row of a job or task, or the group of an array."""
+        if target.task is not None:
+            return self._tasks[target.job, target.task]
+        members = self._members.get(target.job)
+        if members is None:
+            return self._rows[target.job]
+        if target.job not in self._arrays:
+            self._arrays[target.job] = members[0] if len(members) == 1 else self._group(members)
+        return self._arrays[target.job]
+
+    def _group(self, members: list[int]) -> int:
+        self.groups.append(members)
+        return len(self.jobs) + len(self.groups) - 1
+
+    def _submitted_earlier(self, row: int) -> int | None:
+        """Return all earlier jobs of the same user and name, as one subject."""
+        if self._earlier is None:
+            self._earlier = self._chains()
+        return self._earlier[row]
+
+    def _chains(self) -> list[int | None]:
+        """Chain groups: each holds a job and the group before it, so that n jobs need 2 n members."""
+        has_user = any(name in self.jobs.columns for name in USERS)
+        if not has_user or JOB_NAME not in self.jobs.columns:
+            missing = JOB_NAME if has_user else USERS[0]
+            raise WorkloadError(f"{DEPENDENCY} = 'singleton' needs a column {missing!r}; add it.")
+        submitted = self.jobs["submit_time"].to_list()
+        # Jobs of unknown users count as jobs of one user.
+        users, names = attribute_in(self.jobs, "user").to_list(), self.jobs[JOB_NAME].to_list()
+        earlier: list[int | None] = [None] * len(submitted)
+        chains: dict[tuple[object, object], int] = {}
+        for row in sorted(range(len(submitted)), key=submitted.__getitem__):
+            key = (users[row], names[row])
+            before = earlier[row] = chains.get(key)
+            chains[key] = row if before is None else self._group([before, row])
+        return earlier
+
+
+def check_circles(jobs: pl.DataFrame, source: str) -> None:
+    """Raise if dependencies form a cycle."""
+    made = graph(jobs)
+    if made is None:
+        return
+    pairs = [(row, need[0]) for row, needs in made.clauses for need in needs]
+    pairs += [(made.rows + place, member) for place, group in enumerate(made.groups) for member in group]
+    stuck = sorted(subject for subject in _in_circles(pairs) if subject < made.rows)
+    if stuck:
+        numbers = [str(number) for number in sorted(jobs["job_id"][row] for row in stuck)]
+        listed = ", ".join(numbers[:_MOST_SHOWN]) + (", …" if len(numbers) > _MOST_SHOWN else "")
+        names = " and ".join(name for name in (DEPENDS_ON, DEPENDENCY) if name in jobs.columns)
+        raise WorkloadError(
+            f"{source}: {names} goes round in a circle; jobs {listed} would wait for ever. Break it."
+        )
+
+
+def _in_circles(pairs: Sequence[tuple[int, int]]) -> set[int]:
+    """Return the subjects in cycles or dependent on cycles: those that Kahn's algorithm cannot remove."""
+    waiting: dict[int, int] = {}
+    after: dict[int, list[int]] = {}
+    for subject, other in pairs:
+        waiting[subject] = waiting.get(subject, 0) + 1
+        after.setdefault(other, []).append(subject)
+    free = [other for other in after if other not in waiting]
+    while free:
+        for subject in after.get(free.pop(), ()):
+            waiting[subject] -= 1
+            if not waiting[subject]:
+                del waiting[subject]
+                free.append(subject)
+    return set(waiting)

@@ -1,4 +1,4 @@
-"""Events of running jobs: the column ``run_events`` (semantics, S18)."""
+"""Logged events of jobs (S18): ``cancelled_after``, ``run_events``, and the logged start and end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.workload.cancellation import CANCELLED_AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,14 +18,101 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = [
-    "RUN_EVENTS",
-    "last_starts",
-    "longest_attempts",
-    "run_event_columns",
-    "with_run_events",
-    "without_node_failures",
-]
+CANCELLED_AFTER = "cancelled_after"
+"""How long a job waited until it was cancelled, seconds; null for a job that started."""
+
+
+def with_cancellations(table: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Return a table whose jobs that were cancelled before they started have the run time 0.
+
+    Parameters
+    ----------
+    table
+        The jobs; returned unchanged without a column ``cancelled_after``.
+    source
+        Name of the table in error messages.
+
+    Returns
+    -------
+    polars.DataFrame
+        With ``cancelled_after`` as Float64; NaN becomes null.
+
+    Raises
+    ------
+    WorkloadError
+        If the column does not hold numbers.
+    """
+    if CANCELLED_AFTER not in table.columns:
+        return table
+    dtype = table.schema[CANCELLED_AFTER]
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise WorkloadError(
+            f"{source}: column {CANCELLED_AFTER!r} is of the kind {dtype}; "
+            "must be seconds after the submission."
+        )
+    after = pl.col(CANCELLED_AFTER).cast(pl.Float64).fill_nan(None).alias(CANCELLED_AFTER)
+    table = table.with_columns(after)
+    was_cancelled = pl.col(CANCELLED_AFTER).is_not_null() & pl.col("run_time").is_null()
+    return table.with_columns(pl.when(was_cancelled).then(0).otherwise("run_time").alias("run_time"))
+
+
+def longest_runs(jobs: pl.DataFrame, run_times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the run times of jobs; a cancelled job may run until its cancellation.
+
+    Parameters
+    ----------
+    jobs
+        The table of a workload.
+    run_times
+        float64, shape (jobs,): seconds.
+    """
+    if CANCELLED_AFTER not in jobs.columns:
+        return run_times
+    after = jobs[CANCELLED_AFTER].fill_null(np.nan).to_numpy()
+    return np.where(np.isnan(after), run_times, after)
+
+
+def cancellation_times(jobs: pl.DataFrame) -> npt.NDArray[np.float64] | None:
+    """Return the times of cancellation of jobs that were cancelled before they started.
+
+    Parameters
+    ----------
+    jobs
+        The table of a workload.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        float64, shape (jobs,): seconds, infinite for the other jobs; None if no job was cancelled.
+    """
+    if CANCELLED_AFTER not in jobs.columns or jobs[CANCELLED_AFTER].null_count() == len(jobs):
+        return None
+    times = jobs["submit_time"] + jobs[CANCELLED_AFTER]
+    return times.fill_null(np.inf).to_numpy()
+
+
+def cancellation_events(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Return the cancellations of a workload's jobs as external events.
+
+    Parameters
+    ----------
+    jobs
+        The table of a workload.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``time`` (s), ``event`` and ``job_id``, by time, then by row.
+    """
+    if CANCELLED_AFTER not in jobs.columns:
+        return pl.DataFrame(schema={"time": pl.Float64, "event": pl.String, "job_id": pl.Int64})
+    found = jobs.filter(pl.col(CANCELLED_AFTER).is_not_null()).select(
+        (pl.col("submit_time") + pl.col(CANCELLED_AFTER)).alias("time"),
+        pl.lit("cancel").alias("event"),
+        "job_id",
+    )
+    return found.sort("time", maintain_order=True)
+
 
 RUN_EVENTS = "run_events"
 """The events of a running job as text: ``requeue:600,suspend:60:30,cancel``; null for none."""
@@ -232,3 +318,54 @@ def _known(jobs: pl.DataFrame) -> dict[int, RunEvents]:
     texts = jobs[RUN_EVENTS]
     found = {row: parse(texts[row]) for row in texts.is_not_null().arg_true().to_list()}
     return {row: events for row, events in found.items() if events is not None}
+
+
+_SWF_CANCELLED = 5
+_WAIT = "logged_wait_time"
+
+
+def logged_start(jobs: pl.DataFrame) -> pl.Expr | None:
+    """Return the start of each job in its log.
+
+    Parameters
+    ----------
+    jobs
+        The jobs of a workload with ``start_time``, or ``logged_wait_time`` (from SWF).
+
+    Returns
+    -------
+    polars.Expr or None
+        Seconds; null for a job that did not start. None if the log has no starts.
+    """
+    if "start_time" in jobs.columns:
+        return pl.col("start_time").cast(pl.Float64)
+    if _WAIT not in jobs.columns or not (jobs[_WAIT] >= 0).any():
+        return None
+    started = pl.col(_WAIT) >= 0
+    if "status" in jobs.columns:
+        # A job that was cancelled in the queue has a wait time, but never started.
+        started &= (pl.col("status") != _SWF_CANCELLED) | (pl.col("run_time") > 0)
+    return pl.when(started).then(pl.col("submit_time") + pl.col(_WAIT)).cast(pl.Float64)
+
+
+def logged_times(jobs: pl.DataFrame) -> Mapping[str, pl.Series] | None:
+    """Return start and end of each job in its log.
+
+    Parameters
+    ----------
+    jobs
+        The jobs of a workload.
+
+    Returns
+    -------
+    dict or None
+        ``start_time`` and ``end_time``, Float64, seconds; null for a job that did not start and end after
+        its submission. The end is the column ``end_time``, else the start and ``run_time``. None if the log
+        has no starts.
+    """
+    start = logged_start(jobs)
+    if start is None:
+        return None
+    end = pl.col("end_time").cast(pl.Float64) if "end_time" in jobs.columns else start + pl.col("run_time")
+    ran = (start >= pl.col("submit_time")) & (end >= start)
+    return jobs.select(start_time=pl.when(ran).then(start), end_time=pl.when(ran).then(end)).to_dict()

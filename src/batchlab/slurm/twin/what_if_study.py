@@ -16,7 +16,7 @@ from batchlab.slurm.twin.log import checked_name
 from batchlab.slurm.twin.twin import waits_of
 from batchlab.slurm.twin.waits import STATISTICS, GroupedWaits
 from batchlab.slurm.twin.what_if_answer import WhatIf
-from batchlab.workload.logged import logged_times
+from batchlab.workload.run_events import logged_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from batchlab.slurm.virtual.job_options import ArrayTask
 from batchlab.slurm.virtual.table import CORES, LIMIT, SUBMIT
-from batchlab.workload import dependency_text
+from batchlab.workload import dependencies
 from batchlab.workload.arrays import ARRAY_ID, TASK_COLUMNS
-from batchlab.workload.attribute_columns import attribute_in
-from batchlab.workload.cancellation import CANCELLED_AFTER
-from batchlab.workload.conditions import JOB_NAME
-from batchlab.workload.dependencies import DEPENDS_ON
-from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY, targets_of
+from batchlab.workload.columns import attribute_in
+from batchlab.workload.dependencies import BEGIN_TIME, DEPENDENCY, DEPENDS_ON, JOB_NAME, targets_of
+from batchlab.workload.run_events import CANCELLED_AFTER
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,19 +82,19 @@ def _dependencies(found: HandedOn, table: pl.DataFrame) -> None:
     lists = table[DEPENDS_ON].to_list() if DEPENDS_ON in names else [None] * len(table)
     texts = table[DEPENDENCY].to_list() if DEPENDENCY in names else [None] * len(table)
     pairs = [*zip(lists, texts, strict=True)]
-    mixed = sum(bool(others) and dependency_text.ANY in (text or "") for others, text in pairs)
+    mixed = sum(bool(others) and dependencies.ANY in (text or "") for others, text in pairs)
     found.leave(DEPENDS_ON, mixed, "sbatch does not combine it with alternatives in dependency")
     joined = [_joined(others, text) for others, text in pairs]
     found.add(DEPENDENCY, joined)
     found.leave(DEPENDENCY, _naming_later_jobs(table, joined), "it names jobs that are not submitted before")
-    if any(dependency_text.SINGLETON in (text or "") for text in joined):
+    if any(dependencies.SINGLETON in (text or "") for text in joined):
         _name_singletons(found, table)
 
 
 def _joined(others: list[int] | None, text: str | None) -> str | None:
-    if not others or dependency_text.ANY in (text or ""):
+    if not others or dependencies.ANY in (text or ""):
         return text
-    return dependency_text.ALL.join(filter(None, (":".join(["afterok", *map(str, others)]), text)))
+    return dependencies.ALL.join(filter(None, (":".join(["afterok", *map(str, others)]), text)))
 
 
 def _naming_later_jobs(table: pl.DataFrame, texts: list[str | None]) -> int:

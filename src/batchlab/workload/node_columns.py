@@ -1,7 +1,7 @@
-"""Features that a job requires of its nodes: parse and check the column ``constraint``.
+"""The columns ``node_group`` and ``constraint``, which restrict the nodes that a job may use.
 
-The syntax is ``sbatch --constraint`` without counts and matching groups: names with ``&``, ``|`` and
-parentheses. As in Slurm, parentheses bind first, and operators apply from left to right.
+The syntax of ``constraint`` is ``sbatch --constraint`` without counts and matching groups: names with ``&``,
+``|`` and parentheses. As in Slurm, parentheses bind first, and operators apply from left to right.
 """
 
 from __future__ import annotations
@@ -17,7 +17,53 @@ from batchlab.errors import WorkloadError, one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-__all__ = ["CONSTRAINT", "Constraint", "with_constraints"]
+
+NODE_GROUP = "node_group"
+SEPARATOR = "|"
+
+
+def names_in(value: str) -> list[str]:
+    """Return the names in a list of partitions, ``night|day`` or with commas; each name once."""
+    names = (name.strip() for name in value.replace(",", SEPARATOR).split(SEPARATOR))
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def with_node_groups(table: pl.DataFrame, source: str) -> pl.DataFrame:
+    """Return the table with node groups as text, ``cpu|fat``, without duplicates; null for any node.
+
+    Lists are converted to text, and so are whole numbers: names of digits are numbers in some files.
+    """
+    if NODE_GROUP not in table.columns:
+        return table
+    column = _as_text(table[NODE_GROUP], source)
+    # Many jobs share few distinct values.
+    distinct = column.unique(maintain_order=True).drop_nulls()
+    canonical = {value: _canonical(value) for value in distinct}
+    if any(value != name for value, name in canonical.items()):
+        column = column.replace_strict(canonical, default=None, return_dtype=pl.String)
+    return table.with_columns(column)
+
+
+def _canonical(value: str) -> str | None:
+    names = (name.strip() for name in value.split(SEPARATOR))
+    return SEPARATOR.join(dict.fromkeys(name for name in names if name)) or None
+
+
+def _as_text(column: pl.Series, source: str) -> pl.Series:
+    dtype = column.dtype
+    if isinstance(dtype, pl.List) and _is_text(dtype.inner):
+        return column.cast(pl.List(pl.String)).list.join(SEPARATOR)
+    if _is_text(dtype) or dtype.is_integer():
+        return column.cast(pl.String)
+    raise WorkloadError(
+        f"{source}: column {NODE_GROUP!r} is of the kind {dtype}; must hold names of node groups, "
+        "e.g. 'cpu' or 'cpu|fat', or lists of them."
+    )
+
+
+def _is_text(dtype: object) -> bool:
+    return dtype in (pl.String, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum)
+
 
 CONSTRAINT = "constraint"
 

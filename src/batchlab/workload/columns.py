@@ -1,22 +1,120 @@
-"""The columns ``queue_name`` and ``sched_args``: arguments of a job for the scheduler.
+"""Columns of job tables that several modules read: time limits, attributes, and scheduler arguments."""
 
-They are converted to ``queue`` and ``score``, the columns that queues and orders use.
-"""
+from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+import math
+from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
 
 from batchlab.core.documents import without_duplicates
 from batchlab.core.units import is_finite
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.workload.attribute_columns import attribute_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-__all__: list[str] = []
+    import numpy as np
+    import numpy.typing as npt
+
+
+UNREADABLE = (
+    pl.exceptions.PolarsError,
+    # The Parquet reader panics on damaged files.
+    pl.exceptions.PanicException,
+    TypeError,
+    ValueError,
+    OverflowError,
+)
+"""For ``except``; `reason_of` returns the cause in one line."""
+
+
+TIME_LIMIT = "time_limit"
+
+
+def time_limits(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """Return the time limits of jobs.
+
+    Parameters
+    ----------
+    jobs
+        The table of a workload.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (jobs,): seconds, infinite for a job without a limit. Without a column ``time_limit``,
+        the limit of a job is its ``requested_time``.
+    """
+    if TIME_LIMIT not in jobs.columns:
+        return jobs["requested_time"].to_numpy()
+    return jobs[TIME_LIMIT].cast(pl.Float64).fill_null(math.inf).to_numpy()
+
+
+def has_own_limits(jobs: pl.DataFrame) -> bool:
+    """Return whether the time limit of any job differs from its requested time."""
+    return TIME_LIMIT in jobs.columns and not jobs[TIME_LIMIT].equals(
+        jobs["requested_time"], check_names=False, null_equal=True
+    )
+
+
+Attribute = Literal["user", "group", "account", "qos", "queue", "partition", "reservation"]
+"""A column of names."""
+
+_NUMBERED: Mapping[Attribute, str] = {
+    "user": "user_id",
+    "group": "group_id",
+    "queue": "queue_id",
+    "partition": "partition_id",
+}
+
+
+def attribute_in(jobs: pl.DataFrame, name: Attribute, names: Mapping[str, str] | None = None) -> pl.Series:
+    """Return an attribute of the jobs of a table, before it becomes a workload.
+
+    Parameters
+    ----------
+    jobs
+        The table.
+    name
+        The attribute.
+    names
+        The names of the numbers, from the header of a log.
+
+    Returns
+    -------
+    polars.Series
+        String, one entry per job; null if the column is missing, the text is empty, or the number is below 0.
+
+    Raises
+    ------
+    WorkloadError
+        If the column holds neither text nor whole numbers.
+    """
+    source = next((column for column in columns_of(name) if column in jobs.columns), None)
+    if source is None:
+        return pl.Series(name, [None], dtype=pl.String).new_from_index(0, len(jobs))
+    return _text(jobs[source], source, names if source != name else None).alias(name)
+
+
+def columns_of(name: Attribute) -> tuple[str, ...]:
+    """Return the columns that can hold an attribute, in order of preference."""
+    return (name, _NUMBERED[name]) if name in _NUMBERED else (name,)
+
+
+def _text(column: pl.Series, source: str, names: Mapping[str, str] | None = None) -> pl.Series:
+    """Return a column of names or numbers as text."""
+    dtype = column.dtype
+    if dtype in (pl.String, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum):
+        text = column.cast(pl.String).str.strip_chars()
+        return text.set(text == "", None)
+    if not dtype.is_integer():
+        raise WorkloadError(f"column {source!r} is of the kind {dtype}; must hold names, or whole numbers.")
+    known = column.set(column < 0, None) if dtype.is_signed_integer() else column
+    text = known.cast(pl.String)
+    return text.replace(names) if names else text
+
 
 _QUEUE_NAME: Final = "queue_name"
 _QUEUE: Final = "queue"
@@ -109,7 +207,7 @@ def _score(text: str, source: str) -> float | None:
     return None if score is None else float(score)
 
 
-def _parsed(text: str, rule: "Callable[[], str]") -> object:
+def _parsed(text: str, rule: Callable[[], str]) -> object:
     try:
         return json.loads(text, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError):
