@@ -7,7 +7,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import SystemDescriptionError, WorkloadError
-from batchlab.workload.constraints import Constraint
+from batchlab.workload.node_columns import Constraint
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import WorkloadError
-from batchlab.workload.writer import WRITERS
+from batchlab.workload.custom_formats import WRITERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.workload.attribute_columns import attribute_in
+from batchlab.workload.columns import attribute_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from batchlab.workload.attribute_columns import Attribute
+    from batchlab.workload.columns import Attribute
     from batchlab.workload.workload import Workload
 
 

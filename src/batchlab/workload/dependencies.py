@@ -12,7 +12,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.arrays import ARRAY_ID, ARRAY_INDEX
-from batchlab.workload.attribute_columns import attribute_in, columns_of
+from batchlab.workload.columns import attribute_in, columns_of
 
 KINDS = ("after", "afterok", "afternotok", "afterany")
 SINGLETON = "singleton"

@@ -11,15 +11,11 @@ import polars as pl
 from batchlab.core.units import is_whole
 from batchlab.core.vocabulary import JobType, RankOrder
 from batchlab.errors import WorkloadError, reason_of, shown
-from batchlab.workload.application_columns import check_applications, check_arguments
+from batchlab.workload.application_columns import RANK_ORDER, check_applications, check_arguments, written
 from batchlab.workload.arrays import ARRAY
-from batchlab.workload.conditions import JOB_NAME
-from batchlab.workload.dependencies import DEPENDS_ON
-from batchlab.workload.dependency_column import BEGIN_TIME, DEPENDENCY
-from batchlab.workload.node_groups import NODE_GROUP, SEPARATOR
-from batchlab.workload.rank_orders import RANK_ORDER, written
-from batchlab.workload.time_limits import TIME_LIMIT
-from batchlab.workload.unreadable import UNREADABLE
+from batchlab.workload.columns import TIME_LIMIT, UNREADABLE
+from batchlab.workload.dependencies import BEGIN_TIME, DEPENDENCY, DEPENDS_ON, JOB_NAME
+from batchlab.workload.node_columns import NODE_GROUP, SEPARATOR
 
 if TYPE_CHECKING:
     from batchlab.application import Application

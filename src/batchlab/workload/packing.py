@@ -386,7 +386,7 @@ def _of_zstandard(packed: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Decompress Zstandard with polars, which reads compressed lines of text."""
     import polars as pl  # noqa: PLC0415  # only for this compression
 
-    from batchlab.workload.unreadable import UNREADABLE  # noqa: PLC0415  # which needs polars
+    from batchlab.workload.columns import UNREADABLE  # noqa: PLC0415  # which needs polars
 
     try:
         lines = pl.read_lines(io.BytesIO(b"".join(packed)))

@@ -7,7 +7,7 @@ from typing import Literal, Self
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.workload.read_line import none_kept, read_line
+from batchlab.workload.reasons import none_kept, read_line
 
 __all__ = ["Report"]
 

@@ -11,9 +11,9 @@ import polars as pl
 
 from batchlab.core.vocabulary import REJECTION_REASONS
 from batchlab.workload.attributes import attribute, check_known, unknown_name
-from batchlab.workload.node_groups import names_in
+from batchlab.workload.columns import time_limits
+from batchlab.workload.node_columns import names_in
 from batchlab.workload.requests import amounts
-from batchlab.workload.time_limits import time_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab.system import Conditions, System
-    from batchlab.workload.attribute_columns import Attribute
+    from batchlab.workload.columns import Attribute
     from batchlab.workload.workload import Workload
 
     Mask = npt.NDArray[np.bool_]

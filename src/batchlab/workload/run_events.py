@@ -217,7 +217,7 @@ def last_starts(jobs: pl.DataFrame, logged: Mapping[str, pl.Series]) -> pl.Serie
     jobs
         The table of a workload.
     logged
-        ``start_time`` and ``end_time`` of each job, seconds, as from `batchlab.workload.logged`.
+        ``start_time`` and ``end_time`` of each job, seconds, as from `batchlab.workload.run_events`.
     """
     if RUN_EVENTS not in jobs.columns:
         return logged["start_time"]

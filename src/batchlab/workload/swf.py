@@ -21,15 +21,15 @@ from batchlab.core.outputs import output
 from batchlab.core.vocabulary import GENERATOR, InvalidAction, OverrunAction, ProcessorField
 from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
-from batchlab.workload.cancellation import CANCELLED_AFTER
+from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.formats import FURTHER_FIELDS, beginning, warn_of_data_set
 from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header
 from batchlab.workload.log_options import check_reading
 from batchlab.workload.packing import is_plain_or_gzip, unpacked
 from batchlab.workload.report import Report, read_out
+from batchlab.workload.run_events import CANCELLED_AFTER
 from batchlab.workload.source import name_of, opened, pieces
-from batchlab.workload.time_limits import TIME_LIMIT
 from batchlab.workload.validation import NEXT_STEP
 from batchlab.workload.workload import Workload
 

@@ -12,13 +12,13 @@ from batchlab.core.outputs import write_table_file
 from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import OutputError, WorkloadError, reason_of, shown
 from batchlab.workload import dependencies
+from batchlab.workload.application_columns import with_skeletons
+from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.formats import table_form
 from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header
 from batchlab.workload.packing import PACKINGS
-from batchlab.workload.skeleton_columns import with_skeletons
 from batchlab.workload.source import content_of
-from batchlab.workload.unreadable import UNREADABLE
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 

@@ -11,8 +11,8 @@ import polars as pl
 from batchlab.core.units import is_real
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload import dependencies
-from batchlab.workload.dependency_column import BEGIN_TIME
-from batchlab.workload.unreadable import UNREADABLE
+from batchlab.workload.columns import UNREADABLE
+from batchlab.workload.dependencies import BEGIN_TIME
 
 __all__: list[str] = []
 

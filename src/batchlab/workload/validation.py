@@ -11,21 +11,16 @@ from batchlab.errors import WorkloadError, reason_of, shown, suggest
 from batchlab.workload import (
     application_columns,
     arrays,
-    cancellation,
-    conditions,
-    constraints,
+    columns,
     dependencies,
-    dependency_column,
-    node_groups,
+    node_columns,
     reasons,
     run_events,
-    scheduling_columns,
 )
+from batchlab.workload.application_columns import GIVEN_RUN_TIME
+from batchlab.workload.columns import TIME_LIMIT, UNREADABLE
 from batchlab.workload.log_options import check_reading
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
-from batchlab.workload.skeleton_columns import GIVEN_RUN_TIME
-from batchlab.workload.time_limits import TIME_LIMIT
-from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from batchlab.application import Application
@@ -81,21 +76,21 @@ def admit(
     """
     check_reading({"overrun": overrun, "invalid": invalid})
     table = _with_defaults(table, source, has_applications=applications is not None)
-    table = run_events.with_run_events(cancellation.with_cancellations(table, source), source)
+    table = run_events.with_run_events(run_events.with_cancellations(table, source), source)
     if applications is not None:
         table = application_columns.prepared(
             table, application_columns.check_applications(applications), source
         )
     if dependencies.DEPENDS_ON in table.columns:
         table = dependencies.with_dependencies(table, source)
-    table = dependency_column.with_dependency(arrays.with_arrays(table, source), source)
-    table = constraints.with_constraints(node_groups.with_node_groups(table, source), source)
-    table = scheduling_columns.with_scheduling(table, source)
+    table = dependencies.with_dependency(arrays.with_arrays(table, source), source)
+    table = node_columns.with_constraints(node_columns.with_node_groups(table, source), source)
+    table = columns.with_scheduling(table, source)
     names = _resources(table, resources, source)
     amounts = [*names, *(["tasks_per_node"] if "tasks_per_node" in table.columns else [])]
     numbers = _as_numbers(table, amounts, source)
-    if cancellation.CANCELLED_AFTER in table.columns:
-        numbers = numbers.with_columns(table[cancellation.CANCELLED_AFTER])
+    if run_events.CANCELLED_AFTER in table.columns:
+        numbers = numbers.with_columns(table[run_events.CANCELLED_AFTER])
     rules = [*_rules(amounts), *_limit_rules(table), *_cancellation_rules(table)]
     if applications is not None:
         numbers = numbers.with_columns(table.select(application_columns.COLUMNS).get_columns())
@@ -123,16 +118,16 @@ def admit(
 
 def _connected(jobs: pl.DataFrame, every_job: pl.Series, rows: pl.Series, source: str) -> pl.DataFrame:
     """Check dependencies, and expand job arrays."""
-    names = dependencies.names_of(every_job, jobs)
+    names = dependencies.nameable_numbers(every_job, jobs)
     if dependencies.DEPENDS_ON in jobs.columns:
-        dependencies.check_dependencies(names, jobs, source)
-    if dependency_column.DEPENDENCY in jobs.columns:
-        dependency_column.check_names(names, jobs, rows, source)
+        dependencies.check_depends_on(names, jobs, source)
+    if dependencies.DEPENDENCY in jobs.columns:
+        dependencies.check_targets(names, jobs, rows, source)
     jobs = arrays.expanded(jobs, source)
-    if dependency_column.DEPENDENCY in jobs.columns:
-        dependency_column.check_tasks(jobs, source)
+    if dependencies.DEPENDENCY in jobs.columns:
+        dependencies.check_tasks(jobs, source)
     jobs = dependencies.without_missing(jobs)
-    conditions.check_circles(jobs, source)
+    dependencies.check_circles(jobs, source)
     return jobs
 
 
@@ -214,8 +209,8 @@ def _resources(table: pl.DataFrame, resources: Sequence[str] | None, source: str
         *_FIRST_COLUMNS,
         "tasks_per_node",
         "exclusive",
-        node_groups.NODE_GROUP,
-        constraints.CONSTRAINT,
+        node_columns.NODE_GROUP,
+        node_columns.CONSTRAINT,
     )
     for name in names:
         if name not in table.columns or name in reserved:
@@ -306,13 +301,13 @@ def _limit_rules(table: pl.DataFrame) -> list[_Rule]:
 
 
 def _cancellation_rules(table: pl.DataFrame) -> list[_Rule]:
-    if cancellation.CANCELLED_AFTER not in table.columns:
+    if run_events.CANCELLED_AFTER not in table.columns:
         return []
-    after = pl.col(cancellation.CANCELLED_AFTER)
+    after = pl.col(run_events.CANCELLED_AFTER)
     others = after.is_null()
     is_time = after.is_between(0, _LARGEST_EXACT).fill_null(value=True)
     return [
-        _Rule(cancellation.CANCELLED_AFTER, is_time, _TIME_RULE, reasons.CANCELLED_UNKNOWN_WAIT),
+        _Rule(run_events.CANCELLED_AFTER, is_time, _TIME_RULE, reasons.CANCELLED_UNKNOWN_WAIT),
         _Rule(
             "run_time",
             others | (pl.col("run_time") == 0).fill_null(value=False),
@@ -421,12 +416,12 @@ def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
 
 
 def _was_cancelled(kept: pl.DataFrame) -> pl.Expr:
-    after = cancellation.CANCELLED_AFTER
+    after = run_events.CANCELLED_AFTER
     return pl.col(after).is_not_null() if after in kept.columns else pl.lit(value=False)
 
 
 def _cancellation_mends(kept: pl.DataFrame, *, limited: bool) -> list[_Mend]:
-    if cancellation.CANCELLED_AFTER not in kept.columns:
+    if run_events.CANCELLED_AFTER not in kept.columns:
         return []
     cancelled = _was_cancelled(kept)
     unknown = reasons.REQUESTED_TIME_OF_LIMIT if limited else reasons.CANCELLED_REQUEST
@@ -440,7 +435,7 @@ def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) 
     run_time = pl.col("run_time")
     # A job with an application may have no limit.
     otherwise = [pl.lit(math.inf)] if application_columns.APPLICATION in kept.columns else []
-    longest = [pl.col(name) for name in (cancellation.CANCELLED_AFTER,) if name in kept.columns]
+    longest = [pl.col(name) for name in (run_events.CANCELLED_AFTER,) if name in kept.columns]
     requested = pl.coalesce(_asked(kept), *longest, run_time, *otherwise)
     limit = [_limit().alias(TIME_LIMIT)] if TIME_LIMIT in kept.columns else []
     if not limit and overrun == "extend" and kept.select((run_time > requested).any()).item():

@@ -10,8 +10,7 @@ import polars as pl
 
 from batchlab.core.vocabulary import JOB_TYPES
 from batchlab.errors import WorkloadError
-from batchlab.workload.application_columns import APPLICATION, arguments_of
-from batchlab.workload.rank_orders import rank_orders
+from batchlab.workload.application_columns import APPLICATION, arguments_of, rank_orders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,12 +10,11 @@ from batchlab.core.markup import card
 from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import WorkloadError
-from batchlab.workload import application_columns, constraints, description, node_groups, transform
-from batchlab.workload.cancellation import cancellation_events
+from batchlab.workload import application_columns, description, node_columns, transform
+from batchlab.workload.application_columns import with_skeletons
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
-from batchlab.workload.run_events import without_node_failures
-from batchlab.workload.skeleton_columns import with_skeletons
+from batchlab.workload.run_events import cancellation_events, without_node_failures
 from batchlab.workload.validation import admit, as_polars
 
 if TYPE_CHECKING:
@@ -94,8 +93,8 @@ class Workload:
                 f"jobs has the columns {', '.join(found)}; the first must be {listed}. "
                 "Use Workload.from_table, which checks and converts."
             )
-        jobs = node_groups.with_node_groups(self.jobs, "jobs")
-        object.__setattr__(self, "jobs", constraints.with_constraints(jobs, "jobs"))
+        jobs = node_columns.with_node_groups(self.jobs, "jobs")
+        object.__setattr__(self, "jobs", node_columns.with_constraints(jobs, "jobs"))
         if self.applications:
             object.__setattr__(
                 self, "applications", application_columns.check_applications(self.applications)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.errors import ClusterError
-from batchlab.workload import dependency_text
+from batchlab.workload import dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from batchlab.slurm.virtual.submission import Submission
-    from batchlab.workload.dependency_text import Target
+    from batchlab.workload.dependencies import Target
 
 __all__ = ["Submitted"]
 
@@ -51,7 +51,7 @@ class Submitted:
         ClusterError
             If it can never start because sbatch rejected a job that must complete before it.
         """
-        dependency = dependency_text.parse(job.dependency) if job.dependency else None
+        dependency = dependencies.parse_dependency(job.dependency) if job.dependency else None
         if dependency is None:
             return []
         terms: list[tuple[str, Sequence[Target]]]
@@ -59,16 +59,14 @@ class Submitted:
         if dependency.is_any:
             terms = [(kind, [target]) for kind, targets in terms for target in targets]
         known = [(kind, self._names(targets)) for kind, targets in terms]
-        written = [
-            _written(kind, names) for kind, names in known if names or kind == dependency_text.SINGLETON
-        ]
+        written = [_written(kind, names) for kind, names in known if names or kind == dependencies.SINGLETON]
         failed = [text is None for text in written]
         if written and (all(failed) if dependency.is_any else any(failed)):
             raise ClusterError(f"virtual nodes: it depends on a job that sbatch refused ({job.dependency}).")
         if dependency.is_any and "" in written:
             # One alternative holds already.
             return []
-        sign = dependency_text.ANY if dependency.is_any else dependency_text.ALL
+        sign = dependencies.ANY if dependency.is_any else dependencies.ALL
         text = sign.join(filter(None, written))
         return [f"--dependency={text}"] if text else []
 
@@ -89,7 +87,7 @@ class Submitted:
 
 def _written(kind: str, names: Sequence[tuple[str | None, int]]) -> str | None:
     """Format a term; empty if it holds because sbatch rejected its jobs, None if it can never hold."""
-    if kind == dependency_text.SINGLETON:
+    if kind == dependencies.SINGLETON:
         return kind
     accepted = [f"{name}+{minutes}" if minutes else name for name, minutes in names if name is not None]
     if len(accepted) < len(names) and kind == _AFTER_SUCCESS:

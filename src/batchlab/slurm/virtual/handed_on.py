@@ -11,9 +11,8 @@ from batchlab.slurm.virtual.conditions import CONDITIONS, hand_on_conditions
 from batchlab.slurm.virtual.job_options import HandedOn
 from batchlab.slurm.virtual.memory import memory_options
 from batchlab.slurm.virtual.table import CORES
-from batchlab.workload.attribute_columns import Attribute, attribute_in, columns_of
-from batchlab.workload.constraints import CONSTRAINT, Constraint
-from batchlab.workload.node_groups import names_in
+from batchlab.workload.columns import Attribute, attribute_in, columns_of
+from batchlab.workload.node_columns import CONSTRAINT, Constraint, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

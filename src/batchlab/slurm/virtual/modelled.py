@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.workload import dependency_text
+from batchlab.workload import dependencies
 from batchlab.workload.arrays import ARRAY_ID, ARRAY_INDEX
-from batchlab.workload.cancellation import CANCELLED_AFTER
-from batchlab.workload.dependency_column import DEPENDENCY
+from batchlab.workload.dependencies import DEPENDENCY
+from batchlab.workload.run_events import CANCELLED_AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from batchlab.workload.dependency_text import Target
+    from batchlab.workload.dependencies import Target
 
 __all__ = ["modelled_stream"]
 
@@ -69,7 +69,7 @@ def _states(stream: pl.DataFrame) -> Mapping[tuple[int, int | None], str]:
 
 def _known(text: str, states: Mapping[tuple[int, int | None], str], *, ended: bool) -> str | None:
     """Rewrite a dependency for the jobs in the stream; None if no term is left."""
-    dependency = dependency_text.parse(text)
+    dependency = dependencies.parse_dependency(text)
     if dependency is None:
         return None
     terms = []
@@ -79,7 +79,7 @@ def _known(text: str, states: Mapping[tuple[int, int | None], str], *, ended: bo
             # Alternatives that did not hold have not caused the start.
             targets = [target for target in targets if states[_place(target)] in _MET_BY[term.kind]]
         kind = _IN_MODEL.get(term.kind, term.kind) if ended else term.kind
-        if targets or term.kind == dependency_text.SINGLETON:
+        if targets or term.kind == dependencies.SINGLETON:
             terms.append(term._replace(kind=kind, targets=tuple(targets)))
     return str(dependency._replace(terms=tuple(terms))) if terms else None
 

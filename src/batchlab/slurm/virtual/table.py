@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import BridgeError
-from batchlab.workload.time_limits import time_limits
+from batchlab.workload.columns import time_limits
 
 if TYPE_CHECKING:
     from batchlab.workload import Workload

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.workload.unreadable import UNREADABLE
+from batchlab.workload.columns import UNREADABLE
 
 __all__ = ["SHIFTED", "Instants", "check_zone", "instants", "settled"]
 

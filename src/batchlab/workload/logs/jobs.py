@@ -7,7 +7,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
-from batchlab.workload.cancellation import CANCELLED_AFTER
+from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.header import Header
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.attempts import joined
@@ -22,8 +22,7 @@ from batchlab.workload.logs.run_events import note_run_events, with_ends
 from batchlab.workload.logs.states import STATUS_OF, is_ended, note_unknown, word
 from batchlab.workload.logs.waiting import with_begin_times, with_dependency
 from batchlab.workload.report import Report
-from batchlab.workload.run_events import RUN_EVENTS
-from batchlab.workload.time_limits import TIME_LIMIT
+from batchlab.workload.run_events import CANCELLED_AFTER, RUN_EVENTS
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 

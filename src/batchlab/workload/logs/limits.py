@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import polars as pl
 
 from batchlab.workload import reasons
+from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.logs.notes import Notes
 from batchlab.workload.logs.reading import YEAR, Reading
-from batchlab.workload.time_limits import TIME_LIMIT
 
 __all__ = ["OF_PARTITION", "with_limits"]
 

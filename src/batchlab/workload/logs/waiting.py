@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from batchlab.workload import dependencies, dependency_column, dependency_text
+from batchlab.workload import dependencies
 from batchlab.workload.logs.notes import Notes
 
 __all__ = ["with_begin_times", "with_dependency"]
@@ -26,14 +26,16 @@ def with_dependency(table: pl.DataFrame, lines: pl.Series, notes: Notes) -> pl.D
     if "logged_dependency" not in table.columns:
         return table
     given = table["logged_dependency"]
-    sound = pl.Series([text is not None and dependency_text.parse(text) is not None for text in given])
-    names = dependencies.names_of(table["job_id"], table)
+    sound = pl.Series(
+        [text is not None and dependencies.parse_dependency(text) is not None for text in given]
+    )
+    names = dependencies.nameable_numbers(table["job_id"], table)
     several = names.filter(names.is_duplicated()).unique()
     once = table.filter(~pl.col("job_id").is_in(several.implode()))
-    column = given.alias(dependency_column.DEPENDENCY).set(~sound, None)
+    column = given.alias(dependencies.DEPENDENCY).set(~sound, None)
     # Resolve each text in a table of the jobs with unique numbers.
     known = once.select("job_id", *(name for name in table.columns if name in ("array_id", "array_index")))
-    kept = dependency_column.kept_among(column, known)
+    kept = dependencies.kept_among(column, known)
     for reason, wrong in (
         (_UNREADABLE, ~sound & given.is_not_null()),
         (_NOT_THERE, sound & column.ne_missing(kept)),
@@ -55,8 +57,8 @@ def with_begin_times(table: pl.DataFrame) -> pl.DataFrame:
     """
     eligible = pl.min_horizontal("eligible_time", pl.coalesce("start_time", "eligible_time"))
     later = (pl.col("eligible_time") > pl.col("submit_time")) & (eligible > pl.col("submit_time"))
-    for name in (dependency_column.DEPENDENCY, "array_limit"):
+    for name in (dependencies.DEPENDENCY, "array_limit"):
         if name in table.columns:
             later &= pl.col(name).is_null()
-    begin = table.select(pl.when(later).then(eligible).alias(dependency_column.BEGIN_TIME)).to_series()
+    begin = table.select(pl.when(later).then(eligible).alias(dependencies.BEGIN_TIME)).to_series()
     return table.with_columns(begin) if begin.count() else table

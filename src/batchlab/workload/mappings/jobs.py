@@ -9,7 +9,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
-from batchlab.workload.cancellation import CANCELLED_AFTER
+from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.header import Header
 from batchlab.workload.logs.limits import with_limits
 from batchlab.workload.logs.notes import COMPONENT, NEVER_STARTED
@@ -19,8 +19,7 @@ from batchlab.workload.logs.waiting import with_begin_times
 from batchlab.workload.mappings.instants import span_of
 from batchlab.workload.mappings.sizes import sizes_of
 from batchlab.workload.report import Report
-from batchlab.workload.run_events import RUN_EVENTS
-from batchlab.workload.time_limits import TIME_LIMIT
+from batchlab.workload.run_events import CANCELLED_AFTER, RUN_EVENTS
 from batchlab.workload.validation import admit
 from batchlab.workload.workload import Workload
 

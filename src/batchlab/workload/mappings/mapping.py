@@ -12,10 +12,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from batchlab.core.documents import DocumentReader, written
 from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.logs.clock import check_zone
 from batchlab.workload.logs.states import KNOWN_STATES
 from batchlab.workload.mappings.roles import KINDS, ROLES, UNITS, Kind
-from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

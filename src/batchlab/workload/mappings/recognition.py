@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import WorkloadError
+from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.mappings.catalogue import entries
 from batchlab.workload.mappings.paths import name_in
 from batchlab.workload.mappings.rows import first_line_of, format_of, separator_of
 from batchlab.workload.source import name_of
-from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from batchlab.workload.mappings.mapping import LogMapping

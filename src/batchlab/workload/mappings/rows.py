@@ -12,10 +12,10 @@ import polars as pl
 
 from batchlab.core.documents import written
 from batchlab.errors import WorkloadError, reason_of, shown, suggest
+from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.mappings.paths import expression_of, name_in
 from batchlab.workload.packing import unpacked
 from batchlab.workload.source import content_of, name_of, pieces
-from batchlab.workload.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
