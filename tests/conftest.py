@@ -1,11 +1,25 @@
 """What holds for all tests."""
 
+import gc
+from collections.abc import Generator
+
 import pytest
 from hypothesis import settings
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("unhurried", settings.default, deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector the tests themselves: there are many, and all stay until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,12 +9,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import batchlab as bl
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 PACKAGE = "from batchlab.core.lazy import attach\n__all__, __getattr__, __dir__ = attach(__name__)\n"
 # Ctrl-C comes in the midst of the module.
 MODULE = "import signal\nsignal.raise_signal(signal.SIGINT)\nANSWER = 42\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("__wrapped__", r"no attribute '__wrapped__'\.$"), ("simulat", "Did you mean 'simulate'")],
+)
+def test_suggestions_are_for_names_that_people_write(name: str, message: str) -> None:
+    """Programs ask every object for some names, and drop the error."""
+    with pytest.raises(AttributeError, match=message):
+        getattr(bl, name)
 
 
 def test_ctrl_c_during_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,9 +34,7 @@ def attach(package: str) -> tuple[list[str], Callable[[str], object], Callable[[
     def find(name: str) -> object:
         home = homes.get(name)
         if home is None:
-            from batchlab.errors import suggest  # noqa: PLC0415  # only needed here
-
-            raise AttributeError(f"module {package!r} has no attribute {name!r}.{suggest(name, homes)}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}.{_suggestion(name, homes)}")
         with _interrupted_afterwards():
             value = _imported(home, name)
         setattr(sys.modules[package], name, value)
@@ -86,6 +84,15 @@ def import_late(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the 
     A module is thus imported only when its functions are used.
     """
     return getattr(import_module(module), name)
+
+
+def _suggestion(name: str, homes: dict[str, str]) -> str:
+    """Suggest names, except for those that programs ask every object for, such as ``__wrapped__``."""
+    if name.startswith("_"):
+        return ""
+    from batchlab.errors import suggest  # noqa: PLC0415  # only needed here
+
+    return suggest(name, homes)
 
 
 def _homes(package: str) -> dict[str, str]:
