@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import batchlab as bl
-from batchlab.workload.logs.notes import COMPONENT
+from batchlab.workload.logs.reading import COMPONENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import WorkloadError
-from batchlab.workload.logs.jobcomp_lines import columns_in, fields_in, records_in
+from batchlab.workload.logs.jobcomp import columns_in, fields_in, records_in
 from support.oracles import find
 
 SOUND = {

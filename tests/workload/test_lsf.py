@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import batchlab as bl
 from batchlab.errors import WorkloadError
-from batchlab.workload.logs.lsf_record import tokens_of
-from batchlab.workload.logs.lsf_resources import requirement_of
+from batchlab.workload.logs.lsf import requirement_of, tokens_of
 from support.logged_jobs import ORIGIN, LoggedJob, check_conserved, check_read_back, logged_jobs
 
 NOT_SAID = "suspensions, and runs before the last, are not in LSF's accounting"

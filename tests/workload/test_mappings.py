@@ -12,8 +12,7 @@ from batchlab.errors import WorkloadError
 from batchlab.workload import LogMapping, Workload, read_mapped, read_sacct
 from batchlab.workload.formats import _may_be_mapped, beginning, is_table, log_format, reader_of
 from batchlab.workload.mappings.catalogue import entries
-from batchlab.workload.mappings.mapping import Attempts, File, Times, _Column
-from batchlab.workload.mappings.roles import ROLES
+from batchlab.workload.mappings.mapping import ROLES, Attempts, File, Times, _Column
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import batchlab as bl
-from batchlab.workload.logs.rows import amount, instant, number, whole
+from batchlab.workload.logs.jobs import amount, instant, number, whole
 
 NONE = ("", "x", "nan", "inf", "-inf", "1e400", "9007199254740994", "1_000")
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import batchlab as bl
-from batchlab.workload.logs.pbs_requests import request_of
+from batchlab.workload.logs.pbs_records import request_of
 from support.logged_jobs import ORIGIN, LoggedJob, check_conserved, check_read_back, logged_jobs
 
 COLUMNS = ("requested_nodes", "requested_gpus", "requested_memory", "tasks_per_node", "exclusive", "account")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import batchlab as bl
 from batchlab.errors import WorkloadError
-from batchlab.workload.logs.sge_requests import category_of, kilobytes_of, seconds_of
+from batchlab.workload.logs.sge import category_of, kilobytes_of, seconds_of
 from support.logged_jobs import ORIGIN, LoggedJob, check_conserved, check_read_back, logged_jobs
 
 COLUMNS = ("requested_gpus", "requested_memory", "exclusive", "account")

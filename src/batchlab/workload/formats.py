@@ -179,7 +179,7 @@ def _is_mapped(begin: bytes, path: Path) -> bool:
     """Return whether a file is a data set with a mapping; the first line excludes most other files."""
     if not _may_be_mapped(begin):
         return False
-    from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # rarely needed
+    from batchlab.workload.mappings.catalogue import recognised  # noqa: PLC0415  # rarely needed
 
     try:
         return recognised(begin, path) is not None
@@ -307,7 +307,7 @@ def warn_of_data_set(begin: bytes, source: object, problem: str, level: int = 3)
 
 def named_data_set(begin: bytes, source: object, problem: str = FURTHER_FIELDS) -> str | None:
     """Return the warning of `warn_of_data_set`; None if no mapping, or several, fit the file."""
-    from batchlab.workload.mappings.recognition import recognised  # noqa: PLC0415  # rarely needed
+    from batchlab.workload.mappings.catalogue import recognised  # noqa: PLC0415  # rarely needed
 
     try:
         found = recognised(begin, source)

@@ -7,7 +7,7 @@ import pytest
 
 from batchlab.bridge.slurm import Submission, VirtualCluster, read_configuration
 from batchlab.slurm.virtual.feed import feed
-from batchlab.workload.logs.jobcomp_lines import fields_in, records_in
+from batchlab.workload.logs.jobcomp import fields_in, records_in
 from support.virtual_clusters import configured, needs_compiler, needs_slurm, none_left, one_at_a_time
 
 pytestmark = [needs_slurm(), needs_compiler, pytest.mark.timeout(300)]

@@ -11,7 +11,7 @@ import polars as pl
 from batchlab.core.vocabulary import JOB_STATES, JobState
 from batchlab.slurm.virtual.node_lists import nodes_in
 from batchlab.slurm.virtual.submission import further_columns
-from batchlab.workload.logs.jobcomp_lines import fields_in, records_in
+from batchlab.workload.logs.jobcomp import fields_in, records_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

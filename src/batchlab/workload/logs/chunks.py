@@ -11,9 +11,8 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from batchlab.workload.logs.generic_resources import asked_columns
-from batchlab.workload.logs.notes import Notes
-from batchlab.workload.logs.reading import Reading
+from batchlab.workload.logs.quantities import asked_columns
+from batchlab.workload.logs.reading import Notes, Reading
 
 __all__ = [
     "CHUNKS",

@@ -9,11 +9,9 @@ import polars as pl
 
 from batchlab.workload.logs.hostlist import hosts
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import opened
 from batchlab.workload.logs.pbs import table_of
-from batchlab.workload.logs.pbs_records import records_of
-from batchlab.workload.logs.pbs_requests import Request, whole_number
-from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
+from batchlab.workload.logs.pbs_records import Request, records_of, whole_number
+from batchlab.workload.logs.reading import AccountingKeywords, Reading, opened, takes
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_cobalt"]

@@ -12,11 +12,8 @@ from typing import IO, Unpack
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log
-from batchlab.workload.logs.notes import Notes
-from batchlab.workload.logs.reading import GwfKeywords, Reading, takes
-from batchlab.workload.logs.rows import Row, number, records_of_rows
+from batchlab.workload.logs.jobs import Row, number, records_of_rows, workload_of
+from batchlab.workload.logs.reading import GwfKeywords, Log, Notes, Reading, takes
 from batchlab.workload.source import text_of
 from batchlab.workload.workload import Workload
 

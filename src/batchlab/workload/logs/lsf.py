@@ -1,24 +1,270 @@
-"""The reader of LSF's accounting, lsb.acct."""
+"""The reader of LSF's accounting, lsb.acct: fields of JOB_FINISH, and resource requirements (``bsub -R``).
+
+The order of fields follows IBM's page on lsb.acct (5.1 to 10.1), with two corrections: ``runLimit`` is before
+``options3``, and an entry of hostRusage has a sixth token, the number of pairs that follow. The grammar of
+requirements follows IBM's "Administer IBM Spectrum LSF: About resource requirement strings".
+"""
 
 import math
 import os
-from collections.abc import Iterable
-from typing import IO, Unpack, get_args
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import IO, Literal, Unpack, get_args
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload.logs import chunks
-from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log, opened
-from batchlab.workload.logs.lsf_record import LsfRecord, record_of, tokens_of
-from batchlab.workload.logs.lsf_resources import MemoryUnit, Requirement, ReservedPer, requirement_of
-from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
-from batchlab.workload.logs.rows import Row, instant, records_of_rows, whole
+from batchlab.workload.logs.jobs import Row, instant, records_of_rows, whole, workload_of
+from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
 
-__all__ = ["read_lsf"]
+_USAGE = 19
+_COUNT = re.compile(r"[0-9]{1,7}")
+
+
+@dataclass(frozen=True)
+class LsfRecord:
+    """The record of a finished job; fields are text, and empty if the record ends before them."""
+
+    version: str
+    end: str
+    number: str
+    options: str
+    processors: str
+    submit: str
+    begin: str
+    start: str
+    user: str
+    queue: str
+    resources: str
+    dependency: str
+    asked_hosts: tuple[str, ...]
+    hosts: tuple[str, ...]
+    status: str
+    name: str
+    cpu_times: tuple[str, str]
+    project: str
+    exit_status: str
+    most_processors: str
+    index: str
+    memory_used: str
+    exit_reason: str
+    reservation: str
+    application: str
+    run_limit: str
+    effective_resources: str
+    slots: str
+
+
+def tokens_of(line: str) -> list[str]:
+    """Split a line into tokens: words, and quoted strings, in which quotes are doubled.
+
+    Examples
+    --------
+    >>> tokens_of('"a ""b"" c"  7 ""')
+    ['a "b" c', '7', '']
+    """
+    tokens: list[str] = []
+    parts = line.split('"')
+    last = len(parts) - 1
+    is_inside = goes_on = False
+    for place, part in enumerate(parts):
+        if not is_inside:
+            # An empty part between two strings is a doubled quote within one string.
+            goes_on = not part and 0 < place < last
+            if part:
+                tokens += part.split()
+        elif goes_on:
+            tokens[-1] += '"' + part
+        else:
+            tokens.append(part)
+        is_inside = not is_inside
+    return tokens
+
+
+def record_of(tokens: Sequence[str]) -> LsfRecord | None:
+    """Parse the fields of a record; None without a list of hosts or a status.
+
+    Records of old versions end early. Each list in a record is preceded by its length.
+    """
+
+    def at(place: int) -> str:
+        return tokens[place] if place < len(tokens) else ""
+
+    asked = _count(at(22))
+    given = None if asked is None else _count(at(23 + asked))
+    if asked is None or given is None or asked + given > len(tokens):
+        return None
+    after = 24 + asked + given
+    usage = after + 4
+    mail = usage + _USAGE
+    status = at(after)
+    if status == "":
+        return None
+    limit, resources, slots = _of_later_versions(tokens, mail + 30)
+    return LsfRecord(
+        version=at(1),
+        end=at(2),
+        number=at(3),
+        options=at(5),
+        processors=at(6),
+        submit=at(7),
+        begin=at(8),
+        start=at(10),
+        user=at(11),
+        queue=at(12),
+        resources=at(13),
+        dependency=at(14),
+        asked_hosts=tuple(tokens[23 : 23 + asked]),
+        hosts=tuple(tokens[24 + asked : after]),
+        status=status,
+        name=at(after + 2),
+        cpu_times=(at(usage), at(usage + 1)),
+        project=at(mail + 1),
+        exit_status=at(mail + 2),
+        most_processors=at(mail + 3),
+        index=at(mail + 6),
+        memory_used=at(mail + 7),
+        exit_reason=at(mail + 15),
+        reservation=at(mail + 11),
+        application=at(mail + 20),
+        run_limit=limit,
+        effective_resources=resources,
+        slots=slots,
+    )
+
+
+def _of_later_versions(tokens: Sequence[str], place: int) -> tuple[str, str, str]:
+    """Return the run limit, the effective resource string and the allocated slots, of 9.x and later."""
+    pairs = _count(tokens[place]) if place < len(tokens) else None
+    if pairs is None:
+        return "", "", ""
+    place += 1 + 2 * pairs
+    hosts = _count(tokens[place]) if place < len(tokens) else None
+    if hosts is None:
+        return "", "", ""
+    place += 1
+    for _ in range(hosts):
+        more = _count(tokens[place + 5]) if place + 5 < len(tokens) else None
+        if more is None:
+            return "", "", ""
+        place += 6 + 2 * more
+    if place + 3 >= len(tokens):
+        return (tokens[place] if place < len(tokens) else ""), "", ""
+    networks = _count(tokens[place + 15]) if place + 15 < len(tokens) else None
+    at_slots = place + 16 + 2 * networks + 6 if networks is not None else len(tokens)
+    slots = tokens[at_slots] if at_slots < len(tokens) else ""
+    return tokens[place], tokens[place + 3], slots
+
+
+def _count(text: str) -> int | None:
+    return int(text) if _COUNT.fullmatch(text) else None
+
+
+MemoryUnit = Literal["KB", "MB", "GB", "TB"]
+"""The unit of memory without a suffix: LSF_UNIT_FOR_LIMITS."""
+
+ReservedPer = Literal["host", "task"]
+"""The default owner of a reserved amount: ``task`` with RESOURCE_RESERVE_PER_TASK=Y."""
+
+_SECTION = re.compile(r"\b(select|order|rusage|span|same|cu|affinity)\[([^\]]*)\]")
+_PAIR = re.compile(r"([A-Za-z_]\w*)=\(?\s*([^,:\s()]+)")
+_AMOUNT = re.compile(r"(\d{1,15}(?:\.\d*)?)([KMGTPE]?)B?(?:/(host|job|task|slot))?", re.IGNORECASE)
+_SPAN = re.compile(r"(hosts|ptile)\s*=\s*(\d{1,7})")
+_GPUS = ("ngpus_physical", "ngpus", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared")
+_KILOBYTES = {"K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3, "P": 1024.0**4, "E": 1024.0**5}
+
+
+@dataclass(frozen=True)
+class _Amount:
+    """A reserved amount, and the unit that it is reserved for."""
+
+    value: float
+    per: str
+
+    def of_job(self, processors: int, nodes: int) -> float:
+        """Return the total amount reserved by a job."""
+        return self.value * {"job": 1, "host": nodes}.get(self.per, processors)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """The request of a job: number of nodes, processors per node, memory (kB) and GPUs.
+
+    `alternatives` is true if the first of several requirements was used; `compound` if the terms of a
+    compound requirement differ, which is unsupported; `timed` if an amount is reserved for a part of the run.
+    """
+
+    nodes: int | None = None
+    per_node: int | None = None
+    memory: _Amount | None = None
+    gpus: _Amount | None = None
+    alternatives: bool = False
+    compound: bool = False
+    timed: bool = False
+
+
+def requirement_of(text: str, unit: MemoryUnit = "MB", per: ReservedPer = "host") -> Requirement:
+    """Parse a resource requirement.
+
+    Parameters
+    ----------
+    text
+        For example ``select[mem>4000] rusage[mem=2000.00,ngpus_physical=2] span[ptile=16]``, in any order.
+    unit, per
+        The default unit of memory, and the default owner of a reserved amount.
+
+    Examples
+    --------
+    >>> found = requirement_of("span[ptile=2] rusage[mem=4GB]")
+    >>> found.per_node, found.memory.of_job(processors=4, nodes=2)
+    (2, 8388608.0)
+    """
+    if "{" in text:
+        return Requirement(compound=True)
+    first, *others = _outside(text)
+    found = {"alternatives": bool(others)}
+    spans, reserved = "", ""
+    for name, inside in _SECTION.findall(first):
+        if name == "span":
+            spans += f" {inside}"
+        elif name == "rusage":
+            reserved += f",{inside.partition('||')[0]}"
+    said = dict(_SPAN.findall(spans))
+    amounts = dict(_PAIR.findall(reserved))
+    gpus = next((amounts[name] for name in _GPUS if name in amounts), None)
+    return Requirement(
+        nodes=int(said["hosts"]) if said.get("hosts") == "1" else None,
+        per_node=int(said["ptile"]) or None if "ptile" in said else None,
+        memory=_amount(amounts.get("mem"), unit, per),
+        gpus=_amount(gpus, "", per),
+        timed="duration" in amounts,
+        **found,
+    )
+
+
+def _outside(text: str) -> list[str]:
+    """Split a requirement at each ``||`` outside of sections."""
+    parts, depth, begin = [], 0, 0
+    for place, sign in enumerate(text):
+        depth += (sign == "[") - (sign == "]")
+        if depth == 0 and text.startswith("||", place):
+            parts.append(text[begin:place])
+            begin = place + 2
+    return [*parts, text[begin:]]
+
+
+def _amount(text: str | None, unit: str, per: str) -> _Amount | None:
+    match = None if text is None else _AMOUNT.fullmatch(text)
+    if match is None:
+        return None
+    factor = _KILOBYTES[(match[2] or unit)[:1].upper()] if unit else 1.0
+    value = float(match[1]) * factor
+    return _Amount(value, (match[3] or per).lower()) if value else None
+
 
 _FINISH = '"JOB_FINISH"'
 _NO_RECORD = 'is no record of LSF: "JOB_FINISH" "10.1" …'

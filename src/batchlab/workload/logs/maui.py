@@ -10,10 +10,8 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload.logs import chunks
-from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log, opened
-from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
-from batchlab.workload.logs.rows import Row, instant, records_of_rows, whole
+from batchlab.workload.logs.jobs import Row, instant, records_of_rows, whole, workload_of
+from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
 from batchlab.workload.workload import Workload
 
 __all__ = ["read_maui"]

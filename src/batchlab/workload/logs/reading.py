@@ -1,32 +1,60 @@
-"""The reading options that all readers of accounting logs share."""
+"""The state of reading an accounting log: the options that all readers share, and remarks on its lines."""
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self, TypedDict, TypeVar, get_type_hints
+from typing import IO, Any, Literal, Self, TypedDict, TypeVar, get_type_hints
+
+import polars as pl
 
 from batchlab.core.declared import declared
 from batchlab.core.units import is_finite
 from batchlab.core.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.errors import WorkloadError, shown
-from batchlab.workload.log_options import (
-    LONGEST,
-    LogOptions,
-    RequeueAction,
-    UnfinishedAction,
-    check_reading,
-)
+from batchlab.workload.log_options import LONGEST, LogOptions, RequeueAction, UnfinishedAction, check_reading
+from batchlab.workload.report import NOTES_SCHEMA
+from batchlab.workload.source import text_of
+from batchlab.workload.validation import NEXT_STEP
 
-__all__ = [
-    "YEAR",
-    "AccountingKeywords",
-    "GwfKeywords",
-    "JobcompKeywords",
-    "LogKeywords",
-    "Reading",
-    "SacctKeywords",
-    "takes",
-]
+NEVER_STARTED = "ended before it started: run_time 0 taken"
+COMPONENT = "component of a job of several: a job by itself, which may start at another time"
+
+_SCHEMA = {**NOTES_SCHEMA, "outcome": pl.String()}
+
+
+class Notes:
+    """Collects remarks on jobs for a report, and counts lines that are no jobs."""
+
+    def __init__(self) -> None:
+        self._parts: list[pl.DataFrame] = [pl.DataFrame(schema=_SCHEMA)]
+        self.skipped: dict[str, int] = {}
+
+    def add(self, outcome: str, reason: str, lines: pl.Series, job_id: pl.Series | None = None) -> None:
+        """Add a remark on several lines; ``outcome`` is ``dropped``, ``mended`` or ``noted``."""
+        if not len(lines):
+            return
+        numbers = pl.repeat(None, len(lines), dtype=pl.Int64, eager=True) if job_id is None else job_id
+        table = pl.DataFrame({"line": lines.cast(pl.Int64), "job_id": numbers.cast(pl.Int64)})
+        self._parts.append(
+            table.select(pl.lit(reason).alias("reason"), "line", "job_id", pl.lit(outcome).alias("outcome"))
+        )
+
+    def skip(self, what: str, count: int) -> None:
+        """Count lines that are no jobs."""
+        if count:
+            self.skipped[what] = self.skipped.get(what, 0) + count
+
+    def first_line(self, outcome: str) -> int:
+        """Return the first line with a remark of an outcome; 1 if there is none."""
+        lines = self.table(outcome)["line"].drop_nulls()
+        return int(lines[0]) if len(lines) else 1
+
+    def table(self, outcome: str) -> pl.DataFrame:
+        """Return the remarks of an outcome, sorted by line."""
+        together = pl.concat(self._parts).filter(outcome=outcome).select(NOTES_SCHEMA.names())
+        return together.sort("line", maintain_order=True)
+
 
 YEAR = 365 * 86_400.0
 """Seconds; the time that Slurm's backfill assumes for a job without a time limit."""
@@ -159,3 +187,59 @@ def _check_seconds(name: str, values: Iterable[float], rule: str) -> None:
     for value in values:
         if not is_finite(value) or not 0 <= value <= LONGEST:
             raise WorkloadError(f"{name} = {shown(value)}; must be {rule}.")
+
+
+@dataclass(frozen=True)
+class Log:
+    """The state of reading a log: its name, the remarks on its lines or rows, and the reading options.
+
+    `options` are those that only this reader has.
+    """
+
+    name: str
+    notes: Notes
+    reading: Reading
+    unit: Literal["line", "row"] = "line"
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def place(self, number: int) -> str:
+        """Return the position of a line or a row for a message."""
+        return f"{self.name}:{number}" if self.unit == "line" else f"{self.name}: row {number}"
+
+    def refuse_line(self, line: int, value: str, reason: str) -> None:
+        """Drop a line, or raise."""
+        if self.reading.invalid == "raise":
+            raise WorkloadError(f"{self.place(line)}: {shown(value[:200])} {reason}. {NEXT_STEP}")
+        self.notes.add("dropped", reason, pl.Series([line]))
+
+    def refuse(
+        self, records: pl.DataFrame, holds: pl.Expr, column: str, reason: str, *, is_usual: bool = False
+    ) -> pl.DataFrame:
+        """Drop the records that break a rule; with ``invalid="raise"``, raise unless the case is usual."""
+        mask = records.select(holds.fill_null(value=False)).to_series()
+        if mask.all():
+            return records
+        out = records.filter(~mask)
+        if self.reading.invalid == "raise" and not is_usual:
+            first = out.sort("line").head(1)
+            text = first[f"{column}_text" if f"{column}_text" in out.columns else column]
+            raise WorkloadError(
+                f"{self.place(first['line'][0])}: {column} = {shown(text[0])}; job {first['logged_id'][0]} "
+                f"{reason}. {NEXT_STEP}"
+            )
+        self.notes.add("dropped", reason, out["line"], out["base"])
+        return records.filter(mask)
+
+
+def opened(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes], reading: Reading
+) -> tuple[Log, str]:
+    """Return a log before parsing, and its text.
+
+    Raises
+    ------
+    WorkloadError
+        If the source cannot be read.
+    """
+    name, text = text_of(source)
+    return Log(name, Notes(), reading), text

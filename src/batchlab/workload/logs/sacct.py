@@ -1,25 +1,294 @@
-"""The reader of the output of Slurm's sacct."""
+"""The reader of the output of Slurm's sacct; user texts may contain line ends and delimiters."""
 
+import io
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import IO, Unpack
 
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.formats import warn_of_data_set
-from batchlab.workload.logs import sacct_rows
+from batchlab.workload.logs.attempts import STEP, is_step
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log, opened
-from batchlab.workload.logs.numbers import is_step
-from batchlab.workload.logs.reading import Reading, SacctKeywords, takes
+from batchlab.workload.logs.reading import Log, Reading, SacctKeywords, opened, takes
 from batchlab.workload.logs.sacct_json import is_json, table_of_json
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
 from batchlab.workload.workload import Workload
 
-__all__ = ["read_sacct"]
+COMMAND = (
+    "sacct --allusers --duplicates --parsable2 --format=JobIDRaw,JobID,User,Account,Partition,QOS,JobName,"
+    "State,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,AllocCPUS,NNodes,ReqMem,ReqTRES,"
+    "AllocTRES,NodeList,ExitCode"
+)
+_WHOLE_JOB = r"\d+(?:_(?:\d+|\[[^\]|]*\]?))?(?:\+\d+)?"
+_JOB = rf"{_WHOLE_JOB}(?:\.[\w+]+)?"
+_STEP = re.compile(STEP)
+_START = re.compile(_JOB)
+_TIME = re.compile(r"(?:Unknown|None|N/A|\d+(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)?")
+_CLOCK = re.compile(r"(?:INVALID|[\d:.-]*)")
+_NUMBER = re.compile(r"[\d.]*[KMGTP]?")
+_STATE = re.compile(r"(?:[A-Z_]+(?: by \S+)?\+?)?")
+_TRES = re.compile(r"(?:[\w/:.-]+=[\w.]*,?)*\+?")
+# Formats of fields. Fields of users may hold any text; all others, any text without line ends.
+_FORMS: Mapping[str, re.Pattern[str]] = {
+    "jobid": _START,
+    "jobidraw": _START,
+    **dict.fromkeys(("submit", "start", "end", "eligible"), _TIME),
+    **dict.fromkeys(("elapsed", "suspended", "reserved", "planned", "cputime"), _CLOCK),
+    **dict.fromkeys(("elapsedraw", "cputimeraw", "ncpus", "reqcpus", "alloccpus"), _NUMBER),
+    **dict.fromkeys(("nnodes", "reqnodes", "allocnodes", "uid", "gid", "priority"), _NUMBER),
+    "state": _STATE,
+    **dict.fromkeys(("reqtres", "alloctres"), _TRES),
+    "exitcode": re.compile(r"(?:\d+:\d+)?"),
+    "derivedexitcode": re.compile(r"(?:\d+:\d+)?"),
+}
+_OF_USERS = frozenset(
+    [
+        "jobname",
+        "constraints",
+        "comment",
+        "admincomment",
+        "systemcomment",
+        "submitline",
+        "workdir",
+        "container",
+        "extra",
+        "stdin",
+        "stdout",
+        "stderr",
+    ]
+)
+# JobID and the text up to the next name, or else the text before it.
+_HEADER = re.compile(
+    r"(?:^|[^a-z])JobID(?:Raw)?([^a-z\s]+|\t)(?:[a-z]|$)|[a-z]([^a-z\s]+|\t)JobID(?:Raw)?\s*$", re.IGNORECASE
+)
+_USUAL = "|"
+_MOST_EXTRA = 64
+_MOST_LINES = 256
+_CONTINUED = "further lines of the last field of a record"
+_TOGETHER = "the record was put together: a field has delimiters or line ends in it"
+_UNSPLIT = "has not as many fields as the header"
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a dump: their lower-case names, in order, and the delimiter."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    trailing: bool
+
+    @property
+    def count(self) -> int:
+        """Number of delimiters in a record."""
+        return len(self.names) - 1 + self.trailing
+
+    @property
+    def begins_with_number(self) -> bool:
+        """Whether the job number is the first field."""
+        return self.names[0] in ("jobid", "jobidraw")
+
+
+def delimiter_of(line: str) -> str:
+    """Detect the delimiter in a header: the text next to the name of the job number."""
+    match = _HEADER.search(line)
+    return (match[1] or match[2] or _USUAL) if match is not None else _USUAL
+
+
+def fields_of(line: str, name: str, place: int, delimiter: str | None) -> Fields:
+    """Parse the header of a dump.
+
+    Parameters
+    ----------
+    line, name, place
+        The header, the name of the dump, and the line number of the header.
+    delimiter
+        The delimiter of fields; by default detected.
+
+    Raises
+    ------
+    WorkloadError
+        If the line is no header: it must name the job number.
+    """
+    ends = delimiter or delimiter_of(line)
+    names = [part.strip().lower() for part in line.split(ends)]
+    trailing = len(names) > 1 and not names[-1]
+    fields = Fields(tuple(names[:-1] if trailing else names), ends, trailing)
+    is_for_people = ends not in line.strip() or ends == " "
+    if ("jobid" in fields.names or "jobidraw" in fields.names) and not ends.startswith(" "):
+        return fields
+    if is_for_people and re.match(r"\s*JobID(?:Raw)?\s", line):
+        rule = "is sacct's table for people, whose fields are cut; must be a dump of --parsable2"
+    else:
+        rule = f"is no header of sacct; must name JobID or JobIDRaw between {shown(ends)}"
+    raise WorkloadError(f"{name}:{place}: {shown(line[:200])} {rule}. Write it by: {COMMAND}")
+
+
+def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], log: Log) -> pl.DataFrame:
+    """Return the fields of the records of jobs.
+
+    Parameters
+    ----------
+    text
+        The text after the header.
+    first
+        The number of its first line.
+    fields
+        The fields in the header.
+    wanted
+        The fields to return.
+    log
+        Rejects records that cannot be split, and counts steps.
+
+    Returns
+    -------
+    polars.DataFrame
+        String columns by lower-case names, and ``line``. Steps are dropped.
+    """
+    lines = pl.Series("text", text.replace("\r\n", "\n").split("\n"), pl.String)
+    frame = lines.to_frame().with_columns(pl.int_range(pl.len()).alias("line") + first)
+    bars = pl.col("text").str.count_matches(fields.delimiter, literal=True)
+    whole = frame.with_columns((bars == fields.count).alias("whole"))
+    columns = [each for each in wanted if each in fields.names]
+    good = whole.filter("whole")
+    if fields.begins_with_number:
+        step = pl.col("text").str.contains(STEP)
+        jobs = good.filter(~step)
+        log.notes.skip("steps of jobs", good.height - jobs.height)
+        good = jobs
+    table = _split(good, fields, columns)
+    broken = whole.filter(~pl.col("whole"))
+    if (broken["text"].str.strip_chars() != "").any():
+        table = pl.concat([table, _mended(broken, fields, columns, log)])
+    return table.sort("line", maintain_order=True)
+
+
+def _split(good: pl.DataFrame, fields: Fields, columns: Sequence[str]) -> pl.DataFrame:
+    """Split the lines with as many fields as the header."""
+    places = [fields.names.index(each) for each in columns]
+    schema = {**dict.fromkeys(columns, pl.String), "line": pl.Int64}
+    if good.is_empty():
+        return pl.DataFrame(schema=schema)
+    if len(fields.delimiter) == 1 and fields.delimiter.isascii():
+        table = pl.read_csv(
+            io.BytesIO("\n".join(good["text"]).encode()),
+            separator=fields.delimiter,
+            has_header=False,
+            columns=sorted(places),
+            quote_char=None,
+            infer_schema=False,
+        )
+        if table.height == good.height:
+            named = dict(zip(table.columns, (fields.names[place] for place in sorted(places)), strict=True))
+            return table.rename(named).select(columns).with_columns(good["line"])
+    parts = good["text"].str.split(fields.delimiter)
+    got = [parts.list.get(place).alias(name) for place, name in zip(places, columns, strict=True)]
+    return pl.DataFrame(got).with_columns(good["line"]).cast(schema)  # type: ignore[arg-type]
+
+
+def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: Log) -> pl.DataFrame:
+    """Rejoin records that are broken by line ends in user texts, and split those that fit."""
+    found: list[tuple[object, ...]] = []
+    steps = 0
+    together: list[int] = []
+    for line, text in _torn(broken, fields):
+        parts = _fitted(text.split(fields.delimiter), fields)
+        if parts is None and _continues(text, fields):
+            log.notes.skip(_CONTINUED, 1)
+        elif parts is None:
+            log.refuse_line(line, text, _UNSPLIT)
+        elif _STEP.match(parts["jobid" if "jobid" in parts else "jobidraw"]):
+            steps += 1
+        else:
+            found.append((*(parts[each] or None for each in columns), line))
+            together.append(line)
+    log.notes.skip("steps of jobs", steps)
+    log.notes.add("noted", _TOGETHER, pl.Series(together, dtype=pl.Int64))
+    schema = {**dict.fromkeys(columns, pl.String), "line": pl.Int64}
+    return pl.DataFrame(found, schema=schema, orient="row")
+
+
+def _torn(broken: pl.DataFrame, fields: Fields) -> list[tuple[int, str]]:
+    """Join the lines of each record: the first of a run, and all lines up to the next possible first line."""
+    records: list[tuple[int, list[str]]] = []
+    previous = None
+    for text, line in broken.select("text", "line").iter_rows():
+        follows = previous == line - 1 and bool(records)
+        previous = line
+        if follows and len(records[-1][1]) < _MOST_LINES and not _is_first(text, records[-1][1], fields):
+            records[-1][1].append(text)
+        elif text.strip():
+            records.append((line, [text]))
+    return [(line, "\n".join(texts).rstrip("\n")) for line, texts in records]
+
+
+def _continues(text: str, fields: Fields) -> bool:
+    """Return whether a text continues the last field of the preceding complete record."""
+    if fields.trailing or fields.names[-1] not in _OF_USERS:
+        return False
+    return text.count(fields.delimiter) < fields.count and not _START.match(text)
+
+
+def _is_first(text: str, before: Sequence[str], fields: Fields) -> bool:
+    """Return whether a line begins a new record after the lines of another."""
+    if fields.begins_with_number:
+        return bool(re.match(rf"{_JOB}{re.escape(fields.delimiter)}", text))
+    if sum(each.count(fields.delimiter) for each in before) >= fields.count:
+        return True
+    # A line that is a complete record does not continue the last field of the previous one.
+    return (
+        text.count(fields.delimiter) >= fields.count
+        and _fitted(text.split(fields.delimiter), fields) is not None
+    )
+
+
+def _fitted(parts: list[str], fields: Fields) -> dict[str, str] | None:
+    """Assign the parts of a record to its fields, so that each field matches its format.
+
+    If there are more parts than fields, user texts contain delimiters: additional parts are tried in their
+    fields, first fields first. O(fields × extra²) steps.
+    """
+    count = len(fields.names) + fields.trailing
+    extra = len(parts) - count
+    if not 0 <= extra <= _MOST_EXTRA:
+        return None
+    if fields.trailing:
+        if parts[-1].strip():
+            return None
+        parts = parts[:-1]
+    # reachable[place]: from the number of extra parts after a field to the number before it.
+    came: list[dict[int, int]] = []
+    reached = {0}
+    for place, name in enumerate(fields.names):
+        steps: dict[int, int] = {}
+        for used in sorted(reached, reverse=True):
+            for more in range(extra - used + 1 if name in _OF_USERS else 1):
+                own = parts[place + used : place + used + more + 1]
+                if used + more not in steps and _suits(name, own, fields.delimiter):
+                    steps[used + more] = used
+        came.append(steps)
+        reached = set(steps)
+    if extra not in reached:
+        return None
+    values: dict[str, str] = {}
+    after = extra
+    for place in range(len(fields.names) - 1, -1, -1):
+        before = came[place][after]
+        values[fields.names[place]] = fields.delimiter.join(parts[place + before : place + after + 1])
+        after = before
+    return values
+
+
+def _suits(name: str, parts: Sequence[str], delimiter: str) -> bool:
+    if name in _OF_USERS:
+        return True
+    text = delimiter.join(parts)
+    form = _FORMS.get(name)
+    return "\n" not in text if form is None else form.fullmatch(text.strip()) is not None
+
 
 _LINES_BEFORE = 50
 _PLAIN_LIMIT = (
@@ -144,14 +413,14 @@ def _table(text: str, delimiter: str | None, given: Sequence[str] | str | None, 
     else:
         place, head, body = _header_line(text, log) or (place, line, rest)
         first = place + 1
-    fields = sacct_rows.fields_of(head, log.name, place, delimiter)
+    fields = fields_of(head, log.name, place, delimiter)
     for what, names in _NEEDED.items():
         if not any(each in fields.names for each in names):
             raise WorkloadError(
                 f"{log.name}:{place}: no field for {what} ({' or '.join(names)}) among {shown(head[:300])}. "
-                f"Write the dump by: {sacct_rows.COMMAND}"
+                f"Write the dump by: {COMMAND}"
             )
-    table = sacct_rows.table_of(body, first, fields, WANTED, log)
+    table = table_of(body, first, fields, WANTED, log)
     number = "jobid" if "jobid" in fields.names else "jobidraw"
     again = (pl.col(number).str.to_lowercase() == number).fill_null(value=False)
     steps, headers = table.select(is_step(number).sum().alias("steps"), again.sum().alias("headers")).row(0)

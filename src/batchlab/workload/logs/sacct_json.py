@@ -8,9 +8,9 @@ import polars as pl
 
 from batchlab.core.units import is_finite
 from batchlab.errors import WorkloadError, reason_of, shown
-from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.jobs import is_in_bounds
 from batchlab.workload.logs.quantities import clock_of
-from batchlab.workload.logs.rows import is_in_bounds
+from batchlab.workload.logs.reading import Log
 
 __all__ = ["is_json", "table_of_json"]
 

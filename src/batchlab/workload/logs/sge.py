@@ -1,7 +1,11 @@
-"""The reader of Grid Engine's accounting: SGE, OGE and UGE."""
+"""The reader of Grid Engine's accounting (SGE, OGE and UGE), and of the requests in its field ``category``.
+
+Options as in qsub(1), units as in complex(5): k, m, g are powers of 1000, K, M, G of 1024.
+"""
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Literal, Unpack, get_args
@@ -10,15 +14,79 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.logs import chunks
-from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.log import Log, opened
-from batchlab.workload.logs.reading import AccountingKeywords, Reading, takes
-from batchlab.workload.logs.rows import Row, amount, instant, records_of_rows, whole
-from batchlab.workload.logs.sge_requests import Category, category_of, kilobytes_of, seconds_of
+from batchlab.workload.logs.jobs import Row, amount, instant, records_of_rows, whole, workload_of
+from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
 
-__all__ = ["ConsumablePer", "read_sge"]
+_OPTION = re.compile(r"(?:^|\s)-(?=[a-zA-Z])")
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d*)?)([kmgtKMGT]?)(?:[bB])?")
+_CLOCK = re.compile(r"(\d{1,9}):(\d{1,9}):(\d{1,9}(?:\.\d*)?)")
+_EXPONENTS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_KILOBYTE = 1024.0
+_TRUE = ("true", "1")
+
+
+@dataclass(frozen=True)
+class Category:
+    """The hard requests of a job: resources by name, and its project."""
+
+    resources: dict[str, str] = field(default_factory=dict)
+    project: str | None = None
+    reservation: str | None = None
+
+    def first(self, names: Sequence[str]) -> str | None:
+        """Return the value of the first of several resources that the job requests."""
+        return next((self.resources[name] for name in names if name in self.resources), None)
+
+    @property
+    def exclusive(self) -> bool:
+        """True if the job requests exclusive hosts."""
+        return self.resources.get("exclusive", self.resources.get("excl", "")).lower() in _TRUE
+
+
+def category_of(text: str) -> Category:
+    """Parse a category; requests after ``-soft`` are ignored, since they are not required.
+
+    Examples
+    --------
+    >>> category_of("-l gpu=1,h_rt=7200 -soft -l arch=x -pe mpi 16").resources
+    {'gpu': '1', 'h_rt': '7200'}
+    """
+    resources: dict[str, str] = {}
+    project = reservation = None
+    is_soft = False
+    for option in _OPTION.split(text):
+        name, _, value = option.strip().partition(" ")
+        if name in ("soft", "hard"):
+            is_soft = name == "soft"
+        elif name == "l" and not is_soft:
+            pairs = (pair.partition("=") for pair in value.strip().split(","))
+            resources |= {key.strip(): found.strip() or "TRUE" for key, _, found in pairs if key.strip()}
+        elif name == "P":
+            project = value.strip() or None
+        elif name == "ar":
+            reservation = value.strip() or None
+    return Category(resources, project, reservation)
+
+
+def kilobytes_of(text: str | None) -> float | None:
+    """Parse a memory request as kB of 1024 bytes; None if invalid."""
+    match = None if text is None else _SIZE.fullmatch(text.strip())
+    if match is None:
+        return None
+    base = 1000.0 if match[2].islower() else _KILOBYTE
+    return float(match[1]) * base ** _EXPONENTS[match[2].lower()] / _KILOBYTE
+
+
+def seconds_of(text: str | None) -> float | None:
+    """Parse a time request as seconds: ``7200`` or ``2:00:00``; None if invalid."""
+    bare = "" if text is None else text.strip()
+    clock = _CLOCK.fullmatch(bare)
+    if clock is not None:
+        return (float(clock[1]) * 60 + float(clock[2])) * 60 + float(clock[3])
+    return float(bare) if re.fullmatch(r"\d{1,15}(?:\.\d*)?", bare) else None
+
 
 ConsumablePer = Literal["slot", "job", "host"]
 """The scope of an amount of memory or GPUs: the column ``consumable`` of the complex, which no log has."""

@@ -7,9 +7,9 @@ import polars as pl
 
 from batchlab.workload.logs import chunks, quantities
 from batchlab.workload.logs.clock import SHIFTED, instants, settled
-from batchlab.workload.logs.generic_resources import asked_columns, with_totals
-from batchlab.workload.logs.limits import OF_PARTITION
-from batchlab.workload.logs.log import Log
+from batchlab.workload.logs.outcomes import OF_PARTITION
+from batchlab.workload.logs.quantities import asked_columns, with_totals
+from batchlab.workload.logs.reading import Log
 
 __all__ = ["WANTED", "header_of", "records_of"]
 

@@ -1,21 +1,22 @@
-"""Parse the columns of a data set to numbers in one unit: seconds, KiB, amounts; null if unknown."""
+"""Parse the columns of a data set: numbers in one unit, time stamps, and the sizes of jobs."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from batchlab.workload.logs import quantities
-from batchlab.workload.mappings.roles import CLOCK, KINDS, SLURM, UNITS
+from batchlab.workload.logs.clock import SHIFTED, Instants, instants, settled
+from batchlab.workload.mappings.mapping import CLOCK, KINDS, SLURM, UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from batchlab.workload.mappings.mapping import LogMapping, _Column
+    from batchlab.workload.logs.reading import Log, Notes
+    from batchlab.workload.mappings.mapping import Attempts, LogMapping, _Column
 
-__all__ = ["Reader"]
 
 _NOTHING = ("", "na", "nan", "n/a", "nat", "none", "null", "(null)", "unknown")
 _DAYS = r"^(-?\d+) days? \+?"
@@ -162,3 +163,243 @@ def _is_number(value: object) -> bool:
     except (TypeError, ValueError, OverflowError):
         return False
     return True
+
+
+_ROLES = ("submit", "eligible", "start", "end")
+
+
+class Span(NamedTuple):
+    """Times of jobs: submit, eligible, start, end, run time; and the number of attempts.
+
+    All Float64 in seconds, except `attempts` (Int64); null if unknown.
+    """
+
+    submit: pl.Series
+    eligible: pl.Series
+    start: pl.Series
+    end: pl.Series
+    run_time: pl.Series
+    attempts: pl.Series
+
+
+def span_of(reader: Reader, notes: Notes, zone: str) -> Span:
+    """Parse the time stamps of all jobs.
+
+    Parameters
+    ----------
+    reader
+        The columns and the mapping.
+    notes
+        Collects remarks on unreadable times.
+    zone
+        Time zone of time stamps without one.
+    """
+    table, mapping = reader.table, reader.mapping
+    read = {role: _instants(reader, role, zone) for role in _ROLES if reader.has(role)}
+    lines = pl.int_range(table.height, eager=True)
+    for role, each in read.items():
+        notes.add("mended", f"{role} is no time: taken as unknown", lines.filter(each.unreadable))
+        notes.add("noted", SHIFTED, lines.filter(each.skipped))
+    unknown = _plain(pl.repeat(None, table.height, dtype=pl.Float64, eager=True))
+    said = reader.number("run_time") if reader.has("run_time") else unknown.early
+    chosen = [read.get(role, unknown) for role in ("submit", "start", "end")]
+    submit, start, end = settled(chosen[0], chosen[1], chosen[2], said)
+    once = pl.repeat(1, table.height, dtype=pl.Int64, eager=True)
+    if mapping.attempts is not None:
+        start, end, ran, once = _of_attempts(table, mapping.attempts, zone, mapping.times.format)
+        said = said.fill_null(ran)
+    if reader.has("wait"):
+        start = start.fill_null(submit + reader.number("wait"))
+    run_time = said if mapping.attempts is not None else (end - start).fill_null(said)
+    return Span(
+        submit, read.get("eligible", unknown).early, start, end.fill_null(start + run_time), run_time, once
+    )
+
+
+def _instants(reader: Reader, role: str, zone: str) -> Instants:
+    """Return the first known time of the columns of a role."""
+    column = reader.mapping.columns[role]
+    names = [name for name in column.column if name in reader.table.columns]
+    first, *others = [_column(reader, name, column, zone) for name in names]
+    for other in others:
+        early, late = first.early.fill_null(other.early), first.late.fill_null(other.late)
+        first = first._replace(early=early, late=late)
+    return first
+
+
+def _column(reader: Reader, name: str, column: _Column, zone: str) -> Instants:
+    series, times = reader.table[name], reader.mapping.times
+    if series.dtype == pl.Date:
+        series = series.cast(pl.Datetime("us"))
+    if isinstance(series.dtype, pl.Datetime):
+        if series.dtype.time_zone is not None:
+            return _plain(series.dt.epoch("us").cast(pl.Float64) / _MICROSECONDS)
+        series = series.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f")
+    if series.dtype.is_numeric() or column.unit is not None or times.relative:
+        number = reader.amount(
+            column.model_copy(update={"column": (name,), "unit": column.unit or "s"}), "submit"
+        )
+        # A missing time may be written as the beginning of 1970.
+        return _plain(number if times.relative else number.set((number <= 0).fill_null(value=False), None))
+    text = reader.text_of(name, column)
+    return instants(pl.DataFrame({name: text}), [name], zone, times.format)[name]
+
+
+def _plain(seconds: pl.Series) -> Instants:
+    no = pl.repeat(value=False, n=len(seconds), eager=True)
+    return Instants(seconds, seconds, no, no)
+
+
+def _of_attempts(
+    table: pl.DataFrame, given: Attempts, zone: str, time_format: str | None
+) -> tuple[pl.Series, pl.Series, pl.Series, pl.Series]:
+    """Return first start, last end, total run time and number of the attempts."""
+    rows = pl.DataFrame({"row": pl.int_range(table.height, eager=True), "each": table[given.column]})
+    several = rows.explode("each").drop_nulls("each")
+    dtype = several.schema["each"]
+    fields = {field.name for field in dtype.fields} if isinstance(dtype, pl.Struct) else set()
+    texts = several.select(
+        "row",
+        *(
+            (pl.col("each").struct.field(name) if name in fields else pl.lit(None))
+            .cast(pl.String)
+            .alias(role)
+            for role, name in (("start", given.start), ("end", given.end))
+        ),
+    )
+    read = instants(texts, ["start", "end"], zone, time_format)
+    spans = pl.DataFrame({"row": texts["row"], "start": read["start"].early, "end": read["end"].early})
+    jobs = spans.group_by("row", maintain_order=True).agg(
+        pl.col("start").min(),
+        pl.when(pl.col("end").last().is_not_null()).then(pl.col("end").max()).alias("end"),
+        (pl.col("end") - pl.col("start")).sum().alias("ran"),
+        pl.len().cast(pl.Int64).alias("attempts"),
+    )
+    whole = rows.select("row").join(jobs, on="row", how="left", maintain_order="left")
+    ran = whole["ran"].set(whole["end"].is_null(), None)
+    return whole["start"], whole["end"], ran, whole["attempts"].fill_null(0)
+
+
+_OTHER_FIELD = "{} unknown: {} taken"
+_UNEVEN = "{} does not divide evenly among the tasks: rounded up for each"
+# A quotient this close to a whole number is that number with a rounding error.
+_LEAST, _RELATIVE = 1e-9, 1e-14
+
+
+def sizes_of(reader: Reader, log: Log) -> list[pl.Series]:
+    """Compute the requests of jobs.
+
+    Parameters
+    ----------
+    reader
+        The columns and the mapping.
+    log
+        The reading options; collects remarks on rows.
+
+    Returns
+    -------
+    list
+        ``tasks``; the amounts per task by resource; ``tasks_per_node`` and ``exclusive`` if the mapping has
+        them; ``requested_processors``, ``requested_nodes``, ``requested_gpus`` and allocated amounts.
+    """
+    mapping, notes = reader.mapping, log.notes
+    _note_unreadable(reader, notes)
+    counts = {role: _count(reader, role, log) for role in ("nodes", "cores")}
+    for role in ("tasks", "gpus"):
+        counts[role] = reader.number(role) if reader.has(role) else None
+    tasks = _tasks(reader, counts)
+    sizes = [tasks.alias("tasks")]
+    for name, column in mapping.amounts.items():
+        role = next((key for key, value in mapping.columns.items() if value is column), name)
+        if name == "mem" and not log.reading.use_memory:
+            continue
+        known = counts.get(role)
+        amount = reader.amount(column, role) if known is None else known
+        whole = _of_job(amount, reader.per(column), {**counts, "tasks": tasks})
+        sizes.append(_of_task(name, whole, tasks, notes))
+    if mapping.task_kind == "node":
+        sizes.append(pl.repeat(1, len(tasks), dtype=pl.Int64, eager=True).alias("tasks_per_node"))
+    if reader.has("exclusive"):
+        sizes.append(reader.flag("exclusive").alias("exclusive"))
+    return [*sizes, *_totals(reader, counts)]
+
+
+def _tasks(reader: Reader, counts: dict[str, pl.Series | None]) -> pl.Series:
+    role = {"instance": "tasks", "node": "nodes", "core": "cores", "gpu": "gpus"}.get(
+        reader.mapping.task_kind
+    )
+    number = None if role is None else counts[role]
+    if number is None:
+        return pl.repeat(1.0, reader.table.height, dtype=pl.Float64, eager=True)
+    # Jobs without GPUs have one task.
+    return number.set((number < 1).fill_null(value=False), 1.0) if role == "gpus" else number
+
+
+def _count(reader: Reader, role: str, log: Log) -> pl.Series | None:
+    """Return the requested number, else the allocated one, or in reverse order; None without a column."""
+    names = [role, f"allocated_{role}"]
+    if log.reading.processors == "allocated":
+        names.reverse()
+    known = [name for name in names if reader.has(name)]
+    if not known:
+        return None
+    first, *others = known
+    number = _positive(reader.number(first))
+    for other in others:
+        more = _positive(reader.number(other))
+        taken = number.is_null() & more.is_not_null()
+        lines = pl.int_range(len(number), eager=True).filter(taken)
+        log.notes.add("mended", _OTHER_FIELD.format(first, other), lines)
+        number = number.fill_null(more)
+    return number
+
+
+def _positive(number: pl.Series) -> pl.Series:
+    return number.set((number <= 0).fill_null(value=False), None)
+
+
+def _of_job(amount: pl.Series, per: pl.Series, counts: Mapping[str, pl.Series | None]) -> pl.Series:
+    """Multiply amounts per node, core or task by the number of these in the job."""
+    for each, role in (("node", "nodes"), ("core", "cores"), ("task", "tasks")):
+        number = counts[role]
+        if number is not None:
+            amount = amount.zip_with(per != each, amount * number)
+    return amount
+
+
+def _of_task(name: str, amount: pl.Series, tasks: pl.Series, notes: Notes) -> pl.Series:
+    """Divide an amount among the tasks of its job, in whole numbers."""
+    each = amount / tasks
+    whole = each.round()
+    is_whole = (each - whole).abs() <= _LEAST + _RELATIVE * each.abs()
+    rounded = whole.zip_with(is_whole.fill_null(value=True), each.ceil())
+    uneven = ~is_whole.fill_null(value=True)
+    notes.add("mended", _UNEVEN.format(name), pl.int_range(len(each), eager=True).filter(uneven))
+    return rounded.alias(name)
+
+
+def _totals(reader: Reader, counts: dict[str, pl.Series | None]) -> list[pl.Series]:
+    asked = {"cores": "requested_processors", "nodes": "requested_nodes", "gpus": "requested_gpus"}
+    totals = {
+        name: reader.number(role)
+        for role, name in asked.items()
+        if reader.has(role) and counts[role] is not None
+    }
+    given = {"allocated_cores": "allocated_processors", "allocated_nodes": "allocated_nodes"}
+    totals |= {name: reader.number(role) for role, name in given.items() if reader.has(role)}
+    return [
+        number.fill_null(-1).ceil().cast(pl.Int64, strict=False).alias(name)
+        for name, number in totals.items()
+    ]
+
+
+def _note_unreadable(reader: Reader, notes: Notes) -> None:
+    """Add remarks on amounts, durations and limits that are no numbers."""
+    lines = pl.int_range(reader.table.height, eager=True)
+    for (_, role), column in reader.mapping.described():
+        if reader.is_number(role):
+            notes.add(
+                "mended",
+                f"{role} is no number: taken as unknown",
+                lines.filter(reader.unreadable(role, column)),
+            )
