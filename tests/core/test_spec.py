@@ -151,7 +151,7 @@ def test_the_right_word_is_named(text: str, instead: str) -> None:
         ("uniform(low=1)", "high is missing; write uniform(low=…, high=…)."),
         ("uniform(low=1, hihg=2)", "uniform has no parameter 'hihg'. Did you mean 'high'?"),
         ("norm(mean=1, sd=0)", "sd = 0; must be a finite number > 0."),
-        ("norm(mean=many, sd=1)", "many is no finite number."),
+        ("norm(mean=many, sd=1)", "norm: mean = many; must be a finite number."),
     ],
 )
 def test_distributions_are_read_alike(text: str, message: str) -> None:

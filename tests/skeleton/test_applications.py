@@ -120,7 +120,7 @@ def test_work_counts() -> None:
         ("rings", 4, {}, "Did you mean 'ring'"),
         ("ring", 4, {"sizes": 3}, "no argument is called 'sizes'. Did you mean 'size'"),
         ("cannon", 5, {"n": 4}, "5 ranks; must be a square"),
-        ("time_keeper", 4, {}, "missing 1 required positional argument: 'seconds'"),
+        ("time_keeper", 4, {}, "time_keeper(): seconds is missing; add it."),
         ("ring", 4, {"size": "x"}, "must be a finite number >= 0"),
         ("ring", 4, {"iterations": "many"}, "ring(iterations=many)"),
         ("matrix", 4, {"sizes": [[1]]}, "must be ranks × ranks, 4"),

@@ -67,8 +67,7 @@ def flag(name: str, value: object) -> bool:
     SimulationError
         If it is neither.
     """
-    rule = flag_of if isinstance(value, str) else rules.truth
-    return rules.check(SimulationError, name, value, rule)
+    return rules.check(SimulationError, name, value, flag_of)
 
 
 def _arguments(name: str, text: str, example: str) -> dict[str, object]:

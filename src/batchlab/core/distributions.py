@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from batchlab.core import rules
 from batchlab.core.random_streams import Floats, stream
-from batchlab.core.spec import Call, Grammar, Spec, written
-from batchlab.core.units import is_finite
+from batchlab.core.spec import Argument, Call, Grammar, Spec, written
 from batchlab.errors import BatchlabError, WorkloadError, shown, suggest
 
 __all__ = [
@@ -481,12 +480,16 @@ def named_distribution(spec: Spec, call: Call, error: type[BatchlabError]) -> Di
         kind or _of_scipy(call.name)
     except WorkloadError as refused:
         raise error(f"{refused}{where}") from None
-    for argument in (*call.values, *call.keys.values()):
-        if not is_finite(argument.value):
-            rule = f"{written(argument.value)} is no finite number."
-            raise error(f"{call.name}: {rule}{spec.where(argument.position)}")
-    numbers = [each.value for each in call.values if is_finite(each.value)]
-    given = {key: each.value for key, each in call.keys.items() if is_finite(each.value)}
+
+
+    def number(name: str, argument: Argument) -> float:
+        at = spec.where(argument.position)
+        return rules.check(
+            error, f"{call.name}: {name}", argument.value, rules.FINITE, written=written, where=at
+        )
+
+    numbers = [number("a parameter", each) for each in call.values]
+    given = {key: number(key, each) for key, each in call.keys.items()}
     if numbers:
         raise error(f"{call.name}: {_without_names(call.name, numbers)}{where}")
     if kind is not None:

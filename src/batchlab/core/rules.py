@@ -51,6 +51,7 @@ Rule = Callable[[object], T]
 
 LONGEST_NAME = 200
 _SHORT = 2**20
+_INSTEAD = {"yes": "true", "no": "false", "on": "true", "off": "false"}
 
 
 def whole_of(value: object) -> int | None:
@@ -231,7 +232,8 @@ def truth(value: object) -> bool:
     # The class, not the module: NumPy is not imported for a question.
     if type(value).__module__ == "numpy" and type(value).__name__ in {"bool", "bool_"}:
         return bool(value)
-    return _refuse("must be true or false")
+    word = _INSTEAD.get(value.lower()) if isinstance(value, str) else None
+    return _refuse("must be true or false" + (f": write {word}" if word else ""))
 
 
 WHOLE = Whole()

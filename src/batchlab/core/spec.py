@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
+from batchlab.core import rules
 from batchlab.errors import shown
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ _DECIMAL = re.compile(
 _SPACE = re.compile(r"\s*")
 _CONSTANTS: dict[str, float | None] = {"None": None, "null": None, "inf": inf}
 _FLAGS = {"true": True, "false": False}
-_INSTEAD = {"yes": "true", "no": "false", "on": "true", "off": "false"}
 _DEEPEST = 8
 _MOST_DIGITS = 20  # those of 2^64
 
@@ -351,9 +351,5 @@ def flag_of(value: object) -> bool:
     ValueError
         If it is neither; the message is the rule, with the right word for yes, no, on and off.
     """
-    if isinstance(value, bool):
-        return value
     word = value.lower() if isinstance(value, str) else ""
-    if word in _FLAGS:
-        return _FLAGS[word]
-    raise ValueError("must be true or false" + (f": write {_INSTEAD[word]}" if word in _INSTEAD else ""))
+    return _FLAGS[word] if word in _FLAGS else rules.truth(value)

@@ -104,6 +104,7 @@ def named(
     given = dict(arguments or {})
     fidelity = given.pop("fidelity", fidelity)
     typed = {each: _typed(name, each, given) for each in given}
+    _check_required(name, given)
     function = partial(APPLICATIONS[name], **typed)
     try:
         return Skeleton(function, ranks, name=name, options=options or MessageOptions(), fidelity=fidelity)
@@ -113,12 +114,24 @@ def named(
         raise ApplicationError(f"{name}({_spelled(given)}): {error}.") from None
 
 
+def _parameters(name: str) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a skeleton's function that are arguments of the skeleton."""
+    parameters = inspect.signature(APPLICATIONS[name]).parameters
+    return {each: parameters[each] for each in parameters if each not in {"world", "family"}}
+
+
+def _check_required(name: str, given: Mapping[str, object]) -> None:
+    """Raise for the first argument that is missing."""
+    for argument, parameter in _parameters(name).items():
+        if parameter.default is inspect.Parameter.empty and argument not in given:
+            raise ApplicationError(f"{name}({_spelled(given)}): {argument} is missing; add it.")
+
+
 def _typed(name: str, argument: str, given: Mapping[str, object]) -> object:
     """Convert an argument of a skeleton to the type that its function declares."""
-    parameters = inspect.signature(APPLICATIONS[name]).parameters
-    known = [each for each in parameters if each not in {"world", "family"}]
-    if argument not in known:
-        near = suggest(argument, [*known, "fidelity"])
+    parameters = _parameters(name)
+    if argument not in parameters:
+        near = suggest(argument, [*parameters, "fidelity"])
         raise ApplicationError(f"{name}: no argument is called {shown(argument)}.{near}")
     try:
         return typed_value(given[argument], str(parameters[argument].annotation))
