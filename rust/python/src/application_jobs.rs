@@ -2,11 +2,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use batchlab_kernel::application::{ApplicationJob, MessageMatrix};
+use batchlab_kernel::application::{ApplicationJob, ApplicationJobs as Jobs, MessageMatrix};
 use batchlab_kernel::execution::{Execution, Options, run_job_alone as kernel_run_alone};
 use batchlab_kernel::record::{PlatformSensor, Sensors};
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::scenario;
 use batchlab_kernel::sharing::LoadTotals;
 use batchlab_kernel::simulation::{Simulation as Kernel, TriggerKind, TriggerRules};
 use batchlab_kernel::workload::JobState;
@@ -59,7 +58,7 @@ struct SensorNumbers {
 
 impl ApplicationInputs<'_> {
     /// Creates the jobs with applications, their execution engine, and the sensor of the platform.
-    pub fn parts(self) -> PyResult<(scenario::ApplicationJobs, Execution, Option<PlatformSensor>)> {
+    pub fn parts(self) -> PyResult<(Jobs, Execution, Option<PlatformSensor>)> {
         let options = Options { clip_requests: self.clip_requests, log_tasks: self.log_tasks };
         let network = network(self.network)?;
         let mut execution = Execution::with_options(Arc::clone(&self.platform.kernel), network, options);
@@ -82,7 +81,7 @@ impl ApplicationInputs<'_> {
             find_messages(&mut jobs);
         }
         let fabric = self.fabric.map(|fabric| fabric.get().kernel.clone());
-        let jobs = scenario::ApplicationJobs { jobs, hosts: self.hosts, gpus: self.gpus, fabric };
+        let jobs = Jobs { jobs, hosts: self.hosts, gpus: self.gpus, fabric };
         Ok((jobs, execution, sensors.map(PlatformSensor::new)))
     }
 }

@@ -1,8 +1,7 @@
 //! The service rates of nodes, converted from Python, and their records.
 use batchlab_kernel::control::{
-    ControlRule, Count, Governor, GovernorKind, Randomised, RateControl, Workload,
+    ControlRule, Count, Governor, GovernorKind, Randomised, RateControl, Service, Workload,
 };
-use batchlab_kernel::scenario::Service;
 use batchlab_kernel::state::ServiceState;
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;

@@ -8,6 +8,7 @@
 //! pattern of traffic in the number of its pairs of ranks.
 mod formula;
 mod job;
+mod jobs;
 mod message_matrix;
 mod message_program;
 mod model;
@@ -22,6 +23,7 @@ mod traffic;
 
 pub use formula::{Formula, FormulaError};
 pub use job::{ApplicationJob, JobType};
+pub use jobs::ApplicationJobs;
 pub use message_matrix::MessageMatrix;
 pub use message_program::{
     Effect, Malformed, Message, MessageClasses, MessageProgram, MessageStates, Operation,

@@ -14,10 +14,10 @@ mod node_set;
 mod node_sets;
 mod partitions;
 mod placement;
-mod power_state;
 mod profile;
 mod ranking;
 mod request;
+mod sleep;
 mod unavailable;
 mod unreserved_nodes;
 mod whole_nodes;
@@ -36,10 +36,10 @@ pub use node_set::{NodeSet, NodeSetId};
 pub use node_sets::NodeSets;
 pub use partitions::Partitions;
 pub use placement::{NodeRange, NodeTasks, Placement, placement_of_ranks, ranks_of_placement};
-pub use power_state::{PowerState, SleepLevel, SleepRules, WarmNodes};
 pub use profile::{Profile, ProfileOverlay};
 pub use ranking::{Ranked, Ranking};
 pub use request::{Request, Requests};
+pub use sleep::{PowerState, SleepLevel, SleepRules, WarmNodes};
 pub use unreserved_nodes::{UnreservedNodes, place_at};
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod count;
 mod governor;
 mod randomised;
+mod service;
 mod workload;
 
 #[cfg(test)]
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use count::Count;
 pub use governor::{Governor, GovernorKind};
 pub use randomised::Randomised;
+pub use service::Service;
 pub use workload::Workload;
 
 /// An event that is examined by a control.

@@ -101,9 +101,14 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
+    /// Return when an application has its next event.
+    pub(super) fn next_notice(&self) -> Time {
+        self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next)
+    }
+
     /// Advance the applications until one has a notice or some time has passed. Return whether there is more to
     /// process.
-    pub(super) fn next_notice(&mut self) -> bool {
+    pub(super) fn find_notice(&mut self) -> bool {
         if self.cursor.notice.is_none()
             && let Some(running) = &mut self.state.applications
         {

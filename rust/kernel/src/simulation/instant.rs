@@ -10,39 +10,6 @@ use super::triggers::Trigger;
 use super::{Feed, Simulation, YieldPoint};
 
 impl<F: Feed> Simulation<F> {
-    /// Determine the kinds of events that can occur in this run, so that other kinds are never checked.
-    pub(super) fn choose_kinds(&mut self) {
-        let may_happen = |kind: &EventKind| match kind {
-            EventKind::Application => self.state.applications.is_some(),
-            EventKind::Expiry => self.listeners.estimates,
-            EventKind::Periodic => self.agenda.triggers.is_some(),
-            EventKind::Begin => self.state.conditions.is_some(),
-            EventKind::External => {
-                self.feed.next_event_time() != Time::NEVER
-                    || !self.scenario.attributes.cancelled_at.is_empty()
-                    || !self.scenario.attributes.run_events.is_empty()
-            }
-            EventKind::GraceEnd => self.view().victims_run_on(),
-            EventKind::Cut => self.scenario.calendar.is_some(),
-            EventKind::Switch => self.state.service.as_ref().is_some_and(|state| state.follows()),
-            EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
-                true
-            }
-        };
-        self.kinds = self.agenda.order.iter().copied().filter(may_happen).collect();
-        let is_common = |kind: &EventKind| {
-            use EventKind::{Completion, EarlyRelease, Submission, Timer};
-            matches!(kind, Timer | Completion | Submission | EarlyRelease)
-        };
-        self.has_rare_events = !self.kinds.iter().all(is_common);
-        self.varies_with_time = self.priority.changes_with_time()
-            || self.scenario.limits.as_ref().is_some_and(|limits| limits.counts_minutes());
-        self.has_optional_features = self.state.sleep.is_some()
-            || self.state.applications.is_some()
-            || self.state.calculation.is_some()
-            || self.scenario.calendar.is_some();
-    }
-
     /// Begin an instant. `of_applications_alone` is true if only applications have events at it.
     pub(super) fn begin_instant(&mut self, before: f64, of_applications_alone: bool) {
         if self.state.now > before {
@@ -65,24 +32,6 @@ impl<F: Feed> Simulation<F> {
         self.cursor.plan_due = (is_due && comes_last).then_some(Time(self.state.now));
         self.cursor.released_early = !releases_early;
         self.cursor.round = None;
-    }
-
-    /// Update the state of optional features that changes with time.
-    #[inline(never)]
-    fn update_optional_features(&mut self, before: f64) {
-        self.end_transitions();
-        self.sample_platform();
-        self.calculate_due();
-        if let Some(calendar) = self.state.occurrences(&self.scenario)
-            && calendar.next_after(before) <= self.state.now
-        {
-            let turns = calendar.next_from(self.state.now) <= self.state.now;
-            let cuts = calendar.next_cut_after(before) <= self.state.now;
-            self.cursor.cut = (turns && cuts).then_some(Time(self.state.now));
-            self.cursor.calendar_turn = turns.then_some(Time(self.state.now));
-            self.state.changed();
-            self.state.turn_calendar(&self.scenario, &self.priority);
-        }
     }
 
     /// Process events until a pass is due, the instant is over, or an external party has to be called.
@@ -126,7 +75,7 @@ impl<F: Feed> Simulation<F> {
     /// End the instant. Return false if it has more events.
     pub(super) fn end_instant(&mut self) -> bool {
         let next = self.cursor.timers.next_time().min(self.next_end_besides_applications());
-        let next = if self.has_rare_events { next.min(self.next_gate()) } else { next };
+        let next = if self.rare_kinds.is_empty() { next } else { next.min(self.next_gate()) };
         let goes_on = self.cursor.is_disturbed || next <= Time(self.state.now);
         if self.look_at_applications(!goes_on) || goes_on {
             self.cursor.idle += u64::from(self.cursor.is_disturbed);
@@ -148,7 +97,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Return the next kind of event, in the order of the agenda, with an event at this instant.
     fn next_kind(&mut self) -> Option<EventKind> {
-        if !self.has_rare_events
+        if self.rare_kinds.is_empty()
             && self.cursor.released_early
             && self.next_common_event() > Time(self.state.now)
         {
@@ -181,25 +130,6 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    /// Return whether an event of an optional feature is due.
-    #[inline(never)]
-    fn is_rare_event_due(&mut self, kind: EventKind) -> bool {
-        let now = Time(self.state.now);
-        match kind {
-            EventKind::GraceEnd => self.next_grace_end() <= now,
-            EventKind::Cut => self.cursor.cut.is_some(),
-            EventKind::Switch => self.next_switch() <= now,
-            EventKind::Application => self.next_notice(),
-            EventKind::Expiry => self.next_expiry().is_some(),
-            EventKind::Periodic => self.cursor.clock.is_due(now),
-            EventKind::Begin => self.next_gate() <= now,
-            EventKind::External => self.external_event_is_due(now),
-            EventKind::Timer | EventKind::Completion | EventKind::Submission | EventKind::EarlyRelease => {
-                false
-            }
-        }
-    }
-
     /// Process one event of a kind that is due.
     fn take_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
         // A timer changes nothing itself, and a notice of an application may change nothing.
@@ -217,28 +147,6 @@ impl<F: Feed> Simulation<F> {
             EventKind::Submission => self.submit(),
             rare => self.take_rare_event(rare),
         }
-    }
-
-    /// Process an event of an optional feature.
-    #[inline(never)]
-    fn take_rare_event(&mut self, kind: EventKind) -> Result<Option<YieldPoint>, F::Error> {
-        match kind {
-            EventKind::Timer => return Ok(self.wake()),
-            EventKind::GraceEnd => self.end_graces(),
-            EventKind::Cut => self.cancel_jobs_in_the_way(),
-            EventKind::Switch => self.switch_rates(),
-            EventKind::Application => self.take_notice(),
-            EventKind::Expiry => return Ok(self.expire()),
-            EventKind::Periodic => {
-                self.cursor.idle += 1;
-                self.happened(Trigger::Periodic);
-            }
-            EventKind::Begin => self.open_gates(),
-            EventKind::External => self.take_external_event()?,
-            EventKind::EarlyRelease => self.release_early(),
-            EventKind::Completion | EventKind::Submission => {}
-        }
-        Ok(None)
     }
 
     /// Return whether timers, ends of grace times or cuts are due before any pass: their changes at one instant count
@@ -337,7 +245,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Release the nodes of jobs that end at this instant as estimated: the scheduler already counts them as free.
-    fn release_early(&mut self) {
+    pub(super) fn release_early(&mut self) {
         self.cursor.released_early = true;
         let ending: Vec<u32> = self.ending_runs();
         for &run in &ending {
@@ -363,7 +271,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Process a due timer. A pass of an external scheduler follows; with a kernel scheduler only if something is
     /// changed, so that observing a run does not change it.
-    fn wake(&mut self) -> Option<YieldPoint> {
+    pub(super) fn wake(&mut self) -> Option<YieldPoint> {
         let timer = self.cursor.timers.pop_at(Time(self.state.now))?;
         self.cursor.idle += 1;
         if !timer.watching {
@@ -387,7 +295,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Return the next run that reaches its estimate now. A job that ends as estimated needs no correction.
-    fn next_expiry(&mut self) -> Option<u32> {
+    pub(super) fn next_expiry(&mut self) -> Option<u32> {
         while let Some(((time, _), run)) = self.state.expiries.peek() {
             if time > Time(self.state.now) {
                 return None;
@@ -401,7 +309,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Process a running job that reaches its estimate. The corrector is notified of all earlier changes first.
-    fn expire(&mut self) -> Option<YieldPoint> {
+    pub(super) fn expire(&mut self) -> Option<YieldPoint> {
         let run = self.next_expiry()?;
         if self.recorders.changes.any() {
             return Some(YieldPoint::Changes);

@@ -5,11 +5,11 @@
 mod agenda;
 mod applications;
 mod calculation;
+mod calendar;
 mod check;
+mod conditions;
 mod cursor;
-mod cut;
 mod decide;
-mod eligibility;
 mod external_events;
 mod failure;
 mod feed;
@@ -17,7 +17,8 @@ mod instant;
 mod lifecycle;
 mod look_ahead;
 mod pass;
-mod preempting;
+mod preemption;
+mod rare_events;
 mod refusal;
 mod resize;
 mod service;
@@ -66,8 +67,8 @@ pub struct Simulation<F> {
     /// Kinds of events that can occur in this run, in the order of the agenda; derived from the agenda and the other
     /// inputs.
     kinds: Vec<EventKind>,
-    /// True if events other than submissions, ends, due plans and timers can occur; derived from `kinds`.
-    has_rare_events: bool,
+    /// Those of optional features.
+    rare_kinds: Vec<EventKind>,
     /// True if more than the work of running jobs changes with time alone; derived in the same way.
     has_optional_features: bool,
     /// True if keys or limits change with time alone; derived in the same way.
@@ -105,7 +106,7 @@ impl<F: Feed> Simulation<F> {
             signal_poll: SignalPoll::default(),
             agenda: Arc::new(agenda),
             kinds: Vec::new(),
-            has_rare_events: true,
+            rare_kinds: Vec::new(),
             has_optional_features: true,
             varies_with_time: true,
             listeners: Listeners::default(),
@@ -236,7 +237,7 @@ impl<F: Feed> Simulation<F> {
     fn next_besides_work(&self) -> Time {
         let next = self.cursor.timers.next_time().min(self.feed.next_time()).min(self.next_planned());
         let next = next.min(self.next_limit());
-        if self.has_rare_events { next.min(self.next_rare_event()) } else { next }
+        if self.rare_kinds.is_empty() { next } else { next.min(self.next_rare_event()) }
     }
 
     /// Return the time of the next submission, end or timer.
@@ -245,25 +246,9 @@ impl<F: Feed> Simulation<F> {
         next.min(self.next_limit()).min(self.next_end_of_work())
     }
 
-    /// Return the time of the next event of an optional feature.
-    #[inline(never)]
-    fn next_rare_event(&self) -> Time {
-        let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
-        self.next_rare_event_besides_applications().min(applications)
-    }
-
-    /// Return the same without events of applications.
-    fn next_rare_event_besides_applications(&self) -> Time {
-        self.next_external_event()
-            .min(self.next_rare_end())
-            .min(self.next_gate())
-            .min(self.next_question())
-            .min(self.next_in_calendar())
-    }
-
     /// Return whether only applications have an event at the next instant.
     fn is_of_applications_alone(&self, next: Time) -> bool {
-        self.state.applications.as_ref().is_some_and(|running| running.next <= next)
+        self.next_notice() <= next
             && self.next_common_event() > next
             && self.next_planned() > next
             && self.next_rare_event_besides_applications() > next
@@ -291,16 +276,10 @@ impl<F: Feed> Simulation<F> {
         YieldPoint::End
     }
 
-    /// Return the time of the next end, limit, expiry, end of a grace time, or application event.
-    fn next_end(&self) -> Time {
-        let applications = self.state.applications.as_ref().map_or(Time::NEVER, |running| running.next);
-        self.next_end_besides_applications().min(applications)
-    }
-
-    /// Return the same without events of applications.
+    /// Return the time of the next end, limit, expiry, end of a grace time, or switch of a rate.
     fn next_end_besides_applications(&self) -> Time {
         let next = self.next_end_of_work().min(self.next_limit());
-        if self.has_rare_events { next.min(self.next_rare_end()) } else { next }
+        if self.rare_kinds.is_empty() { next } else { next.min(self.next_rare_end()) }
     }
 
     fn next_end_of_work(&self) -> Time {
@@ -309,13 +288,6 @@ impl<F: Feed> Simulation<F> {
 
     fn next_limit(&self) -> Time {
         self.state.limits.peek().map_or(Time::NEVER, |((time, _), _)| time)
-    }
-
-    /// Return the time of the next end that belongs to an optional feature, without events of applications.
-    #[inline(never)]
-    fn next_rare_end(&self) -> Time {
-        let expiry = self.state.expiries.peek().map_or(Time::NEVER, |((time, _), _)| time);
-        expiry.min(self.next_grace_end()).min(self.next_switch())
     }
 
     /// Return when a reservation of the scheduler is due, or a running job's exempt time ends; never while the
@@ -344,22 +316,13 @@ impl<F: Feed> Simulation<F> {
     fn waits_for_timers(&self) -> bool {
         (self.cursor.timers.any() || self.next_question() != Time::NEVER)
             && self.feed.next_time() == Time::NEVER
-            && self.next_end() == Time::NEVER
-            && self.next_gate() == Time::NEVER
-            && self.next_external_event() == Time::NEVER
+            && self.next_end_of_work() == Time::NEVER
+            && self.next_limit() == Time::NEVER
             && self.next_planned() == Time::NEVER
-            && self.next_in_calendar() == Time::NEVER
-    }
-
-    /// Return when the next reservation begins or ends; never if no waiting or running job can be affected.
-    fn next_in_calendar(&self) -> Time {
-        match self.state.occurrences(&self.scenario) {
-            Some(calendar) if !self.state.queue.is_empty() && !self.state.is_stopped => {
-                Time(calendar.next_after(self.state.now))
-            }
-            Some(calendar) if !self.state.running.is_empty() => Time(calendar.next_cut_after(self.state.now)),
-            _ => Time::NEVER,
-        }
+            && self
+                .rare_kinds
+                .iter()
+                .all(|&kind| kind == EventKind::Periodic || self.next_time_of(kind) == Time::NEVER)
     }
 
     /// Return whether timers cannot have an effect: no job is left, or they only observe, or they repair nodes while no

@@ -145,7 +145,7 @@ impl<F: Feed + Serialize + DeserializeOwned> Simulation<F> {
             recorders: changed.recorders,
             agenda: changed.agenda.into(),
             kinds: Vec::new(),
-            has_rare_events: true,
+            rare_kinds: Vec::new(),
             has_optional_features: true,
             varies_with_time: true,
             listeners: changed.listeners,

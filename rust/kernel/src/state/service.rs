@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::NodeTasks;
-use crate::control::{ControlRule, KeyEvent, RateControl, Seen};
+use crate::control::{ControlRule, KeyEvent, RateControl, Seen, Service};
 use crate::execution::FixedWork;
-use crate::scenario::{Scenario, Service};
+use crate::scenario::Scenario;
 use crate::time::Time;
 use crate::workload::JobState;
 
