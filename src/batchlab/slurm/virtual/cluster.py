@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Self
@@ -15,7 +16,7 @@ from batchlab.slurm.virtual import accounting as database
 from batchlab.slurm.virtual.clock import Clock, clock_of
 from batchlab.slurm.virtual.configuration import Configuration, equal_nodes, read_configuration
 from batchlab.slurm.virtual.layout import CLUSTER_NAME, munge_arguments, prepare, user_name
-from batchlab.slurm.virtual.ports import free_ports, listens
+from batchlab.slurm.virtual.ports import claim_ports, listens
 from batchlab.slurm.virtual.processes import MARK, Daemons
 from batchlab.slurm.virtual.programs import find_programs, version
 from batchlab.slurm.virtual.reservations import control_commands
@@ -91,6 +92,7 @@ class VirtualCluster:
         self._of_clock: Mapping[str, str] = {}
         self.directory = Path()
         self._daemons: Daemons | None = None
+        self._claims = ExitStack()
 
     def __enter__(self) -> Self:
         self.start()
@@ -130,6 +132,7 @@ class VirtualCluster:
             daemons, self._daemons = self._daemons, None
             self.clock.stop()
             daemons.stop()
+            self._claims.close()
 
     @property
     def supervisor(self) -> int | None:
@@ -292,7 +295,7 @@ class VirtualCluster:
         return {**kept, **own, **self._of_clock, MARK: str(self.directory)}
 
     def _start(self, daemons: Daemons) -> None:
-        *ports, accounts = free_ports(2 + len(self.nodes))
+        *ports, accounts = claim_ports(2 + len(self.nodes), self._claims)
         more = (
             database.slurm_lines(self.directory, accounts) if self.configuration.accounts else database.NONE
         )
