@@ -481,7 +481,6 @@ def named_distribution(spec: Spec, call: Call, error: type[BatchlabError]) -> Di
     except WorkloadError as refused:
         raise error(f"{refused}{where}") from None
 
-
     def number(name: str, argument: Argument) -> float:
         at = spec.where(argument.position)
         return rules.check(
