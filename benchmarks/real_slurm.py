@@ -36,7 +36,6 @@ from batchlab.bridge.slurm import (
     submissions,
 )
 from batchlab.errors import BatchlabError
-from batchlab.policy import SlurmParameters
 
 SEEDS = range(20)
 APART = 60.0
@@ -54,7 +53,6 @@ class Watched(VirtualCluster):
         super().__init__(folder, clock=clock)
         self.case = case
         self.kept: dict[str, float] = {}
-        self.log = ""
         self.listings: dict[str, str] = {}
 
     def start(self) -> None:
@@ -72,13 +70,6 @@ class Watched(VirtualCluster):
             self.command("sacctmgr", "dump", "vnodes", f"file={dump}")
             qualities = self.command("sacctmgr", "show", "qos", "--parsable2")
             self.listings = {"vnodes.cfg": dump.read_text("utf-8"), "qos.txt": qualities}
-
-    def stop(self) -> None:
-        """Keep the controller's log."""
-        log = self.directory / "log/slurmctld.log"
-        if self.supervisor is not None and log.is_file():
-            self.log = log.read_text("utf-8", "replace")
-        super().stop()
 
 
 @dataclass(frozen=True)
@@ -118,7 +109,7 @@ def run(case: Case, number: int, jobs: int, out: Path, clock: str) -> Row:
     for name, text in {"slurm.conf": real.configuration, **cluster.listings}.items():
         (twin / name).write_text(text, "utf-8")
     real.jobs.write_parquet(folder / f"run-{number}.parquet")
-    (folder / f"run-{number}.log.gz").write_bytes(gzip.compress(cluster.log.encode()))
+    (folder / f"run-{number}.log.gz").write_bytes(gzip.compress(real.log.encode()))
     return Row(
         case.name,
         number,
@@ -160,15 +151,12 @@ def twin_runs(case: Case, row: dict[str, Any], found: Measured, out: Path) -> li
     numbers = pl.read_parquet(out / case.name / f"run-{row['run']}.parquet").select("job_id", "slurm_id")
     stream = found.precise(stream.join(numbers, on="job_id", how="left", maintain_order="left"))
     workload = bl.Workload.from_table(stream.drop("slurm_id"), overrun="keep")
-    configured = bl.Policy.parse(system.policy).slurm or SlurmParameters()
-    # Backfill rounds times of the clock.
-    known = found.parameters(configured) | {"epoch": row["origin"]}
-    policy = bl.Policy.parse(f"slurm({', '.join(f'{name}={value}' for name, value in known.items())})")
+    policy = found.policy(system.policy, row["origin"])
     return [
         bl.simulate(
             workload,
             replace(system, reservations=kept),
-            policy.on(system.policy),
+            policy,
             seed=seed,
             overheads=found.overheads,
             walltime="kill",

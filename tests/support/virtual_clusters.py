@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from batchlab.errors import BridgeError
-from batchlab.slurm.virtual.programs import find_programs
+from batchlab.slurm.virtual.processes import find_programs
 
 __all__ = [
     "FRAGMENTS",

@@ -208,7 +208,7 @@ def _instants(dump: str | None, out: Path | None, mode: Mode) -> list[float]:
         raise wrong_usage("is for runs of Slurm; leave it out with --mode model.", "--dump")
     if out is None:
         raise wrong_usage("writes files; pass --out too.", "--dump")
-    from batchlab.slurm.virtual.dumps import check_instants  # noqa: PLC0415  # --help does without
+    from batchlab.slurm.virtual.feed import check_instants  # noqa: PLC0415  # --help does without
 
     try:
         instants = [float(each) for each in dump.split(",")]

@@ -11,8 +11,7 @@ from batchlab.errors import ResultError, one_line, shown
 from batchlab.plot.canvas import INK, annotate, begin, choice, colour, dress, legend, plot, rows_size
 from batchlab.plot.scales import duration_axis
 from batchlab.slurm.twin import WhatIf
-from batchlab.slurm.twin.groups import GROUPED_BY, GroupedBy
-from batchlab.slurm.twin.waits import STATISTICS
+from batchlab.slurm.twin.waits import GROUPED_BY, STATISTICS, GroupedBy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,14 +12,14 @@ from batchlab.plot.results import jobs_of
 from batchlab.report.measures import number, percent
 from batchlab.result import metrics
 from batchlab.result.near import both_schedules
-from batchlab.slurm.twin.groups import groupings
+from batchlab.slurm.twin.waits import groupings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from batchlab.plot.results import Group
     from batchlab.result.result import Result
-    from batchlab.slurm.twin.groups import Grouping
+    from batchlab.slurm.twin.waits import Grouping
 
 __all__ = ["beside_log"]
 

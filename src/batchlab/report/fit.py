@@ -10,8 +10,8 @@ from batchlab.errors import ResultError, shown
 from batchlab.report.page import Section, page, save
 from batchlab.report.pictures import figures
 from batchlab.slurm.twin import Fit
-from batchlab.slurm.twin.durations import amount
 from batchlab.slurm.twin.fit_answer import judgement, written
+from batchlab.slurm.twin.text import amount
 
 if TYPE_CHECKING:
     import os

@@ -10,7 +10,7 @@ from batchlab.errors import ResultError, shown
 from batchlab.report.page import Section, page, save
 from batchlab.report.pictures import figures
 from batchlab.slurm.twin import WhatIf
-from batchlab.slurm.twin.durations import amount, amounts, unit_of
+from batchlab.slurm.twin.text import amount, amounts, unit_of
 
 if TYPE_CHECKING:
     import os
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.slurm.twin import Twin
-    from batchlab.slurm.twin.durations import Unit
-    from batchlab.slurm.twin.groups import GroupedBy
+    from batchlab.slurm.twin.text import Unit
+    from batchlab.slurm.twin.waits import GroupedBy
 
 __all__ = ["write_what_if"]
 

@@ -12,7 +12,7 @@ import pytest
 import batchlab as bl
 from batchlab.errors import AdequacyError, MissingExtraError, TwinError
 from batchlab.slurm.twin import fitting, parameter
-from batchlab.slurm.twin.assessment import assess, discrepancy
+from batchlab.slurm.twin.fit_answer import assess, discrepancy
 from batchlab.slurm.twin.log import Log
 from batchlab.slurm.twin.parameters import changed, usual
 from support.small_centre import CONFIGURATION, configured, submitted

@@ -8,9 +8,8 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import SystemDescriptionError, TwinError
-from batchlab.slurm.twin.durations import Unit, amount, unit_of
-from batchlab.slurm.twin.groups import groupings
-from batchlab.slurm.twin.waits import GroupedWaits
+from batchlab.slurm.twin.text import Unit, amount, unit_of
+from batchlab.slurm.twin.waits import GroupedWaits, groupings
 from support.small_centre import CONFIGURATION, configured, submitted
 
 

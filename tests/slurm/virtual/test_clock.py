@@ -13,7 +13,7 @@ import pytest
 
 from batchlab.bridge.slurm import AutoClock, ConstantClock, RealClock, VirtualCluster, clock_of, run_real
 from batchlab.errors import BridgeError
-from batchlab.slurm.virtual.clock_library import clock_library
+from batchlab.slurm.virtual.clock import clock_library
 from batchlab.slurm.virtual.submission import Submission
 from support.virtual_clusters import (
     configured,

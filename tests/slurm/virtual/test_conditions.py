@@ -9,10 +9,10 @@ import pytest
 import batchlab as bl
 from batchlab.bridge import slurm
 from batchlab.errors import ClusterError
+from batchlab.slurm.virtual.cluster import ArrayOf, array_option, sleeping_script
+from batchlab.slurm.virtual.experiment import returned_stream
 from batchlab.slurm.virtual.feed import Fed, feed
-from batchlab.slurm.virtual.modelled import modelled_stream
-from batchlab.slurm.virtual.sleeping import ArrayOf, array_option, sleeping_script
-from batchlab.slurm.virtual.stream import returned_stream
+from batchlab.slurm.virtual.model import modelled_stream
 from support.virtual_clusters import configured
 
 

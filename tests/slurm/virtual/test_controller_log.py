@@ -90,6 +90,39 @@ def test_a_log_without_jobs() -> None:
     assert found.overheads == Overheads(counted=False)
 
 
+def test_the_policy() -> None:
+    """The measured parameters complete a configured policy of Slurm; no other has any."""
+    found = slurm.measure(LOG, STREAM, ORIGIN)
+    given = found.policy("slurm(bf_interval=5, order=multifactor(age=10))", ORIGIN)
+    parameters = Policy.parse(given).slurm
+    assert parameters is not None
+    assert (parameters.bf_interval, parameters.epoch, parameters.main_lag) == (
+        5,
+        ORIGIN,
+        pytest.approx(0.03, abs=2e-5),
+    )
+    assert "multifactor(age=10" in given
+    assert "epoch" not in found.policy("slurm(backfill=false)", ORIGIN)
+    assert found.policy("easy", ORIGIN) == "easy"
+    assert slurm.Measured().policy("slurm") == "slurm"
+
+
+def test_a_log_is_measured_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run keeps its log, and measures it once, if a model asks for it."""
+    calls: list[int] = []
+
+    def counted(text: str, stream: pl.DataFrame, origin: int) -> slurm.Measured:
+        calls.append(origin)
+        return slurm.measure(text, stream, origin)
+
+    monkeypatch.setattr("batchlab.slurm.virtual.experiment.measure", counted)
+    run = slurm.RealRun(STREAM, ORIGIN, "22.05.8", "", (), log=LOG)
+    assert not calls
+    assert run.measured == run.measured == slurm.measure(LOG, STREAM, ORIGIN)
+    assert calls == [ORIGIN]
+    assert slurm.RealRun(STREAM, ORIGIN, "22.05.8", "", ()).measured is None
+
+
 def test_the_model_has_what_was_measured(tmp_path: Path) -> None:
     """Times are precise, nodes are released later, and the first cycle of backfill waits."""
     text = (

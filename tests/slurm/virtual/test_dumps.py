@@ -9,7 +9,7 @@ import pytest
 
 from batchlab.cli import main
 from batchlab.errors import BridgeError
-from batchlab.slurm.virtual.dumps import Dump, check_instants
+from batchlab.slurm.virtual.feed import Dump, check_instants
 from support.virtual_clusters import configured, needs_compiler, needs_slurm, one_at_a_time
 
 

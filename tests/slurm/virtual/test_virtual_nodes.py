@@ -15,10 +15,10 @@ from batchlab.bridge import slurm
 from batchlab.errors import BridgeError, SystemDescriptionError
 from batchlab.slurm.virtual.clock import Course
 from batchlab.slurm.virtual.configuration import equal_nodes
+from batchlab.slurm.virtual.experiment import returned_stream
 from batchlab.slurm.virtual.feed import Fed, Issued, feed
 from batchlab.slurm.virtual.layout import prepare
-from batchlab.slurm.virtual.programs import find_programs
-from batchlab.slurm.virtual.stream import returned_stream
+from batchlab.slurm.virtual.processes import find_programs
 from support.virtual_clusters import configured
 
 WHOLE = """
@@ -87,6 +87,32 @@ class TestConfiguration:
         read = slurm.read_configuration(configured(tmp_path))
         assert (read.partitions, read.nodes, read.default_partition) == (("batch",), (), "batch")
         assert slurm.system_of(equal_nodes(2, 4), read).policy == "slurm(select=cores)"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "SelectTypeParameters=CR_CPU\n",
+            "SelectTypeParameters=CR_Core_Memory,CR_LLN\nDefMemPerCPU=100\n",
+            "SelectType=select/cons_tres\n",
+            "SelectType=select/linear\nSelectTypeParameters=CR_Memory\n",
+        ],
+    )
+    def test_the_selection_is_what_the_daemons_read(self, text: str, tmp_path: Path) -> None:
+        """The reader of Slurm's files finds the same selection in the cluster's own file."""
+        configuration = slurm.read_configuration(configured(tmp_path, f"{text}NodeName=n1 CPUs=2\n"))
+        (tmp_path / "cluster").mkdir()
+        prepare(tmp_path / "cluster", configuration, configuration.nodes, [10_000, 10_001], [])
+        read = bl.slurm.read_configuration(tmp_path / "cluster/slurm.conf", version="22.05.8")
+        assert configuration.selection == read.selection
+
+    def test_the_last_default_partition_counts(self, tmp_path: Path) -> None:
+        """Slurm, its twin and the virtual cluster take the last of two lines with Default=YES."""
+        lines = [f"PartitionName={name} Nodes=ALL Default=YES" for name in ("a", "b")]
+        folder = configured(tmp_path, "\n".join(["NodeName=n1 CPUs=2", *lines, "PartitionName=c Nodes=ALL"]))
+        read = slurm.read_configuration(folder)
+        assert read.default_partition == "b"
+        assert [each.name for each in bl.read_system(folder).partitions] == ["b", "a", "c"]
 
     @pytest.mark.parametrize(
         ("text", "match"),

@@ -1,19 +1,44 @@
-"""Read the lines of a file and its included files, without comments, with continuations joined."""
+"""Read the lines of a file and its included files, with their positions; continuations are joined."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
 
 from batchlab.core.documents import DocumentReader, shown_path
 from batchlab.errors import SystemDescriptionError, one_line
-from batchlab.slurm.configuration.place import Place, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["joined", "lines_of", "text_of"]
+__all__ = ["Mended", "Place", "joined", "lines_of", "refuse", "text_of"]
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A line of a file; for several lines, the first."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{shown_path(self.file)}:{self.line}"
+
+
+def refuse(place: Place, rule: str) -> NoReturn:
+    """Raise an error for a position."""
+    raise SystemDescriptionError(f"{place}: {rule}")
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A correction that Slurm makes with a message, and its position."""
+
+    place: Place
+    says: str
+
 
 _DOCUMENTS = DocumentReader(SystemDescriptionError, noun="configuration", most=16)
 _COMMENT = re.compile(r"(?<!\\)#.*")

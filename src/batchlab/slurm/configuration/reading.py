@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, Literal
 from batchlab.core.documents import shown_path
 from batchlab.errors import SystemDescriptionError, one_line, shown
 from batchlab.slurm.configuration import cluster
-from batchlab.slurm.configuration.associations import read_dump
+from batchlab.slurm.configuration.accounting import (
+    kind_of,
+    quality,
+    read_associations,
+    read_dump,
+    read_qualities,
+)
+from batchlab.slurm.configuration.cluster import priority_parameters, scheduler_parameters
 from batchlab.slurm.configuration.configuration import SlurmConfiguration, check_nodes, located
-from batchlab.slurm.configuration.gres import read_devices
-from batchlab.slurm.configuration.keys import key_table
-from batchlab.slurm.configuration.lines import lines_of, text_of
-from batchlab.slurm.configuration.listings import kind_of, read_associations, read_qualities
-from batchlab.slurm.configuration.mended import Mended
-from batchlab.slurm.configuration.nodes import down_nodes, node_line, node_set
+from batchlab.slurm.configuration.keys import RELEASES, at, key_table, release_of
+from batchlab.slurm.configuration.lines import Mended, Place, lines_of, refuse, text_of
+from batchlab.slurm.configuration.nodes import down_nodes, node_line, node_set, read_devices
 from batchlab.slurm.configuration.partitions import partition_line
-from batchlab.slurm.configuration.place import Place, refuse
-from batchlab.slurm.configuration.priority import priority_parameters
-from batchlab.slurm.configuration.qualities import quality
-from batchlab.slurm.configuration.releases import RELEASES, at
-from batchlab.slurm.configuration.releases import release as release_of
-from batchlab.slurm.configuration.scheduler import scheduler_parameters
 from batchlab.slurm.configuration.settings import Setting, Settings, UnknownKey, parse, refuse_option
 from batchlab.slurm.configuration.topology import Topology, check_topology, read_topology
 from batchlab.slurm.configuration.values import plugin
@@ -32,9 +30,8 @@ from batchlab.slurm.configuration.values import plugin
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from batchlab.slurm.configuration.associations import Accounting
-    from batchlab.slurm.configuration.gres import DeviceLine
-    from batchlab.slurm.configuration.nodes import DownNodes, NodeLine, NodeSet
+    from batchlab.slurm.configuration.accounting import Accounting
+    from batchlab.slurm.configuration.nodes import DeviceLine, DownNodes, NodeLine, NodeSet
     from batchlab.slurm.configuration.partitions import PartitionLine
 
 __all__ = ["read_configuration"]

@@ -1,22 +1,22 @@
-"""The treatment of a configuration: a complete list of its keys."""
+"""Report how each key of a configuration is treated, and compare configurations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from batchlab.slurm.configuration.keys import changes
-from batchlab.slurm.configuration.releases import at
+from batchlab.slurm.configuration.cluster import SchedulerParameters
+from batchlab.slurm.configuration.keys import at, changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from batchlab.slurm.configuration.configuration import SlurmConfiguration
     from batchlab.slurm.configuration.keys import Change, Key
-    from batchlab.slurm.configuration.place import Place
+    from batchlab.slurm.configuration.lines import Place
     from batchlab.slurm.configuration.settings import Setting
 
-__all__ = ["Remark", "Report", "ReportedKey", "Treatment", "treatment_of"]
+__all__ = ["Differences", "Remark", "Report", "ReportedKey", "Treatment", "differences"]
 
 Treatment = Literal["modelled", "read", "not_modelled", "no_effect", "unknown"]
 """The treatment of a key; ``unknown``: names that Slurm refuses or ignores."""
@@ -183,7 +183,7 @@ def _gathered(configuration: SlurmConfiguration) -> dict[tuple[str, str], _Found
     found: dict[tuple[str, str], _Found] = {}
     for setting in configuration.settings:
         for name, key, value in _parts(setting):
-            treatment = treatment_of(key, value, configuration)
+            treatment = _treatment_of(key, value, configuration)
             each = found.setdefault((name, key.table), _Found(key, treatment))
             each.values[value] = None
             each.places.append(setting.place)
@@ -202,7 +202,7 @@ def _parts(setting: Setting) -> Iterator[tuple[str, Key, str]]:
             yield f"{setting.key.name}={option.key.name}", option.key, option.value or ""
 
 
-def treatment_of(key: Key, value: str, configuration: SlurmConfiguration) -> Treatment:
+def _treatment_of(key: Key, value: str, configuration: SlurmConfiguration) -> Treatment:
     """Return the treatment of a key with a value: no effect if the key is gone, or the value is neutral."""
     gone = key.until is not None and at(key.until) < at(configuration.release)
     if (
@@ -243,3 +243,80 @@ def _unknown(configuration: SlurmConfiguration) -> list[ReportedKey]:
                 name = f"{setting.key.name}={option.written}"
                 found.append(ReportedKey(name, "", "unknown", does, (option.value or "",), (setting.place,)))
     return found
+
+
+_SCHEDULER, _SCHEDULER_TABLE = SchedulerParameters(), "SchedulerParameters"
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The differences between configurations.
+
+    Attributes
+    ----------
+    keys
+        By key, as ``SchedulerParameters=bf_interval`` or ``PartitionName=batch MaxTime``, the value in each
+        configuration: Slurm's default if a file does not set the key; ``"yes"`` for an option without a
+        value; empty if there is no value and no default.
+    without_effect
+        The number of other differing keys, which have no effect on when and where jobs run.
+    """
+
+    keys: Mapping[str, tuple[str, ...]]
+    without_effect: int = 0
+
+
+def differences(configurations: Mapping[str, SlurmConfiguration]) -> Differences:
+    """Compare configurations key by key.
+
+    Parameters
+    ----------
+    configurations
+        The configurations by name.
+    """
+    found = [_values(each) for each in configurations.values()]
+    keys: dict[str, tuple[str, ...]] = {}
+    without_effect = 0
+    for name in dict.fromkeys(name for each in found for name in each):
+        of_name = [each.get(name) for each in found]
+        default = next(_default(each[0]) for each in of_name if each is not None)
+        values = tuple(default if each is None else each[1] for each in of_name)
+        if len({*map(str.lower, values)}) < 2:  # noqa: PLR2004  # it takes two
+            continue
+        if all(each is None or not each[2] for each in of_name):
+            without_effect += 1
+        else:
+            keys[name] = values
+    return Differences(keys, without_effect)
+
+
+def _values(configuration: SlurmConfiguration) -> dict[str, tuple[Key, str, bool]]:
+    """Return each key and option by name, with its value, and whether it may have an effect."""
+    found: dict[str, tuple[Key, str, bool]] = {}
+    for setting in configuration.settings:
+        for name, key, value in _named_values(setting):
+            matters = _treatment_of(key, value, configuration) != "no_effect" and key.name != "ClusterName"
+            if name in found and key.kind == "repeated":
+                value = f"{found[name][1]}, {value}"  # noqa: PLW2901  # of all lines
+            found[name] = (key, value, matters)
+    return found
+
+
+def _default(key: Key) -> str:
+    """Return the default of a key or option; empty if it has none."""
+    usual = getattr(_SCHEDULER, key.name, None) if key.table == _SCHEDULER_TABLE else key.default
+    return "" if usual is None else "no" if usual is False else str(usual)
+
+
+def _named_values(setting: Setting) -> Iterator[tuple[str, Key, str]]:
+    # The line of the cluster contains its name, which differs between configurations.
+    subject = "cluster" if setting.subject.startswith("cluster ") else setting.subject
+    where = f"{subject} " if subject else ""
+    if setting.options:
+        for option in setting.options:
+            if option.key is not None:
+                value = "yes" if option.value is None else option.value
+                yield f"{where}{setting.key.name}={option.key.name}", option.key, value
+    elif not setting.subject.lower().startswith(f"{setting.written.lower()}="):
+        # The first key of a line is its subject.
+        yield f"{where}{setting.key.name}", setting.key, setting.value

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import one_line, shown, suggest
 from batchlab.slurm.configuration.keys import key_table
-from batchlab.slurm.configuration.lines import lines_of
-from batchlab.slurm.configuration.mended import Mended
-from batchlab.slurm.configuration.place import Place, refuse
+from batchlab.slurm.configuration.lines import Mended, Place, lines_of, refuse
 from batchlab.slurm.configuration.settings import Settings, parse
 from batchlab.slurm.configuration.values import host_names
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError, one_line
-from batchlab.slurm.configuration.place import refuse
-from batchlab.slurm.configuration.releases import at
+from batchlab.slurm.configuration.keys import at
+from batchlab.slurm.configuration.lines import refuse
 from batchlab.slurm.configuration.values import bounded_seconds
 from batchlab.system.node_group import NodeGroup
 from batchlab.system.queues import Conditions, Partition
@@ -137,7 +137,7 @@ def partitions_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[
             )
         except SystemDescriptionError as error:
             refuse(each.place, str(error))
-    if found and not any(each.default for each in configuration.partitions):
+    if found and configuration.default_partition is None:
         says = f"no partition is the default; jobs that name none run in {found[0].name}"
         remarks.add("Default", "partitions", says)
     return tuple(found)
@@ -158,7 +158,8 @@ _STATES = {
 
 def _up(configuration: SlurmConfiguration, remarks: Remarks) -> list[PartitionLine]:
     """Return the partitions that are UP, the default one first; all partitions if none is UP."""
-    ordered = sorted(configuration.partitions, key=lambda each: not each.default)
+    default = configuration.default_partition
+    ordered = sorted(configuration.partitions, key=lambda each: each is not default)
     up = [each for each in ordered if each.state == "UP"]
     if ordered and not up:
         says = "no partition is UP; all of them count as UP here"

@@ -8,21 +8,55 @@ from typing import TYPE_CHECKING
 
 from batchlab.errors import SystemDescriptionError
 from batchlab.slurm import Report, read_configuration
-from batchlab.slurm.translation.accounts import accounts_of, fair_share_of, qualities_of
-from batchlab.slurm.translation.limits import limits_of
+from batchlab.slurm.translation.accounting import accounts_of, fair_share_of, limits_of, qualities_of
 from batchlab.slurm.translation.machine import core_multiple, down_ranges, groups_of, partitions_of
-from batchlab.slurm.translation.note import note_of
-from batchlab.slurm.translation.policy import remark_on_policy
-from batchlab.slurm.translation.preemption import preemption_of
+from batchlab.slurm.translation.policy import preemption_of, remark_on_policy
 from batchlab.slurm.translation.remarks import Remarks
 from batchlab.system.system import System
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     from batchlab.slurm import Remark, SlurmConfiguration
+    from batchlab.slurm.configuration.report import Treatment
 
 __all__ = ["Translation", "check", "read_slurm", "translate"]
+
+_COUNTED: tuple[tuple[Treatment, str], ...] = (
+    ("not_modelled", "not modelled as in Slurm"),
+    ("read", "not modelled yet"),
+    ("no_effect", "without effect"),
+    ("unknown", "unknown"),
+)
+
+
+def _note_of(report: Report) -> str:
+    """Count the keys that do not affect simulations, and the nodes and partitions out of service.
+
+    Parameters
+    ----------
+    report
+        The report on the configuration.
+
+    Returns
+    -------
+    str
+        For example ``"2 nodes DOWN or DRAIN; keys: 3 not modelled as in Slurm, 9 without effect; see batchlab
+        slurm check"``; empty if all counts are 0.
+    """
+    parts = [*_out_of_service(report.configuration)]
+    counts = report.counts
+    keys = [f"{counts[treatment]:,} {says}" for treatment, says in _COUNTED if counts[treatment]]
+    parts += [f"keys: {', '.join(keys)}"] if keys else []
+    return "; ".join([*parts, "see batchlab slurm check"]) if parts else ""
+
+
+def _out_of_service(configuration: SlurmConfiguration) -> Iterator[str]:
+    partitions = [each.state for each in configuration.partitions if each.state != "UP"]
+    for noun, states in (("node", [*configuration.out_of_service.values()]), ("partition", partitions)):
+        if states:
+            yield f"{len(states):,} {noun}{'s' * (len(states) > 1)} {' or '.join(dict.fromkeys(states))}"
 
 
 @dataclass(frozen=True)
@@ -93,7 +127,7 @@ def translate(configuration: SlurmConfiguration) -> Translation:
             down=down_ranges(configuration),
             core_multiple=core_multiple(configuration),
             policy=configuration.policy,
-            note=note_of(Report.of(configuration, tuple(remarks.found))),
+            note=_note_of(Report.of(configuration, tuple(remarks.found))),
         )
     except SystemDescriptionError as error:
         raise _placed(error, configuration) from None

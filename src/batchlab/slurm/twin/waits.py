@@ -1,20 +1,105 @@
-"""Statistics of the waits of job groups, for given counts of jobs."""
+"""Groups of jobs by partition, QOS, account and size, and statistics of their waits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+import polars as pl
+
+from batchlab.workload.attributes import attribute
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab.slurm.twin.groups import Grouping
+    from batchlab.workload import Workload
 
     Floats = npt.NDArray[np.float64]
+
     Integers = npt.NDArray[np.int64]
 
-__all__ = ["STATISTICS", "GroupedWaits"]
+__all__ = ["GROUPED_BY", "STATISTICS", "GroupedBy", "GroupedWaits", "Grouping", "groupings"]
+
+GroupedBy = Literal["all", "partition", "qos", "account", "size"]
+
+GROUPED_BY: tuple[GroupedBy, ...] = get_args(GroupedBy)
+
+_MOST_GROUPS = 30
+_OTHERS, _NONE = "(others)", "(none)"
+# The maximum numbers of processors of the size classes, except for the last.
+_SIZES = (1, 4, 16, 64, 256, 1024)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The group of each job.
+
+    Parameters
+    ----------
+    by
+        The attribute by which jobs are grouped.
+    names
+        The names of groups: most jobs first, or sizes in ascending order.
+    number
+        int64, shape (jobs,): the group of each job, an index of `names`.
+    """
+
+    by: GroupedBy
+    names: tuple[str, ...]
+    number: npt.NDArray[np.int64]
+
+
+def groupings(workload: Workload) -> tuple[Grouping, ...]:
+    """Group jobs by all attributes that their log contains.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+
+    Returns
+    -------
+    tuple of Grouping
+        All jobs; by partition, QOS and account, if any job has one; by size, the number of requested
+        processors. If there are more than 30 groups, those with the fewest jobs are combined as ``(others)``.
+    """
+    found = [Grouping("all", ("all",), np.zeros(len(workload), np.int64))]
+    for name in ("partition", "qos", "account"):
+        values = attribute(workload, name)
+        if values.count():
+            found.append(_named(name, values))
+    return (*found, _sized(workload))
+
+
+def _named(by: GroupedBy, values: pl.Series) -> Grouping:
+    labels = values.fill_null(_NONE)
+    counted = labels.value_counts().sort(["count", labels.name], descending=[True, False])
+    names = counted[labels.name].to_list()
+    if len(names) > _MOST_GROUPS:
+        names = [*names[: _MOST_GROUPS - 1], _OTHERS]
+    places = {name: place for place, name in enumerate(names)}
+    number = labels.replace_strict(places, default=len(names) - 1, return_dtype=pl.Int64)
+    return Grouping(by, tuple(names), number.to_numpy())
+
+
+def _sized(workload: Workload) -> Grouping:
+    processors = workload.jobs["tasks"]
+    if "core" in workload.resources:
+        processors = processors * workload.jobs["core"]
+    # The bounds are inclusive.
+    number = np.searchsorted(np.array(_SIZES), processors.to_numpy(), side="left")
+    there, places = np.unique(number, return_inverse=True)
+    return Grouping("size", tuple(_size(int(each)) for each in there), places.astype(np.int64))
+
+
+def _size(number: int) -> str:
+    """Return the name of a class: ``1``, ``2–4``, …, ``> 1024`` processors."""
+    if number == len(_SIZES):
+        return f"> {_SIZES[-1]}"
+    least = _SIZES[number - 1] + 1 if number else 1
+    return f"{least}–{_SIZES[number]}" if least < _SIZES[number] else str(least)
+
 
 STATISTICS = ("mean", "median", "p95")
 _QUANTILES = (0.5, 0.95)

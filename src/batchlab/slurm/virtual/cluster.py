@@ -7,20 +7,27 @@ import signal
 import subprocess
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Self
 
 from batchlab.errors import BridgeError, ClusterError, one_line
-from batchlab.slurm.virtual import accounting as database
 from batchlab.slurm.virtual.clock import Clock, clock_of
+from batchlab.slurm.virtual.commands import account_commands, control_commands
 from batchlab.slurm.virtual.configuration import Configuration, equal_nodes, read_configuration
-from batchlab.slurm.virtual.layout import CLUSTER_NAME, munge_arguments, prepare, user_name
-from batchlab.slurm.virtual.ports import claim_ports, listens
-from batchlab.slurm.virtual.processes import MARK, Daemons
-from batchlab.slurm.virtual.programs import find_programs, version
-from batchlab.slurm.virtual.reservations import control_commands
-from batchlab.slurm.virtual.sleeping import ArrayOf, array_option, sleeping_script
+from batchlab.slurm.virtual.layout import (
+    CLUSTER_NAME,
+    NO_ACCOUNTING,
+    accounting_lines,
+    database_arguments,
+    installation_arguments,
+    munge_arguments,
+    prepare,
+    user_name,
+    write_slurmdbd,
+)
+from batchlab.slurm.virtual.processes import MARK, Daemons, claim_ports, find_programs, listens, version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +35,36 @@ if TYPE_CHECKING:
 
     from batchlab.slurm.virtual.configuration import Node
 
-__all__ = ["VirtualCluster"]
+__all__ = ["ArrayOf", "VirtualCluster", "array_option", "sleeping_script"]
+
+
+@dataclass(frozen=True)
+class ArrayOf:
+    """The tasks of a job array: sleep time by index, and maximum number of running tasks (None: all)."""
+
+    run_times: Mapping[int, float]
+    most: int | None = None
+
+
+def sleeping_script(run_time: float | ArrayOf) -> str:
+    """Return the script of a job that sleeps this many seconds.
+
+    Slurm kills the processes of a job. A shell would take time to notice it, so exec replaces the shell by
+    sleep.
+    """
+    if not isinstance(run_time, ArrayOf):
+        return f"#!/bin/sh\nexec sleep {run_time:.3f}\n"
+    cases = "".join(f"{index}) exec sleep {time:.3f};;\n" for index, time in run_time.run_times.items())
+    return f"#!/bin/sh\ncase $SLURM_ARRAY_TASK_ID in\n{cases}esac\n"
+
+
+def array_option(run_time: float | ArrayOf) -> list[str]:
+    """Return the option of ``sbatch`` for an array."""
+    if not isinstance(run_time, ArrayOf):
+        return []
+    most = "" if run_time.most is None else f"%{run_time.most}"
+    return [f"--array={','.join(map(str, run_time.run_times))}{most}"]
+
 
 _PERIOD = 0.25
 # The only program that is not a daemon.
@@ -296,9 +332,7 @@ class VirtualCluster:
 
     def _start(self, daemons: Daemons) -> None:
         *ports, accounts = claim_ports(2 + len(self.nodes), self._claims)
-        more = (
-            database.slurm_lines(self.directory, accounts) if self.configuration.accounts else database.NONE
-        )
+        more = accounting_lines(self.directory, accounts) if self.configuration.accounts else NO_ACCOUNTING
         if self.clock.is_virtual and "messagetimeout" not in self.configuration.settings:
             more = [*more, f"MessageTimeout={_LONGEST_MESSAGE}"]
         prepare(self.directory, self.configuration, self.nodes, ports, more)
@@ -318,14 +352,14 @@ class VirtualCluster:
     def _start_accounting(self, daemons: Daemons, port: int) -> None:
         """Start a database and slurmdbd, and create the accounts; this user may charge all of them."""
         user = user_name()
-        database.prepare(self.directory, port, user)
-        self._run(daemons, _INSTALLER, *database.installation_arguments(self.directory, user))
+        write_slurmdbd(self.directory, port, user)
+        self._run(daemons, _INSTALLER, *installation_arguments(self.directory, user))
         self._wait(_INSTALLER, lambda: daemons.ended().get(_INSTALLER) == 0)
-        self._run(daemons, "mariadbd", *database.database_arguments(self.directory, user))
+        self._run(daemons, "mariadbd", *database_arguments(self.directory, user))
         self._wait("mariadbd", (self.directory / "database.socket").is_socket)
         self._run(daemons, "slurmdbd", "-D")
         self._wait("slurmdbd", lambda: listens(port))
-        commands = database.account_commands(self.configuration.path.parent, CLUSTER_NAME)
+        commands = account_commands(self.configuration.path.parent, CLUSTER_NAME)
         for arguments in commands:
             self.command("sacctmgr", "--immediate", "--quiet", *arguments)
         if any(arguments[:2] == ["add", "user"] for arguments in commands):

@@ -7,15 +7,19 @@ selects the parts to use.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.errors import BridgeError
+from batchlab.slurm.configuration.cluster import selection
+from batchlab.slurm.configuration.keys import key_table
+from batchlab.slurm.configuration.lines import Place
 from batchlab.slurm.configuration.reading import read_configuration as read_files
-from batchlab.slurm.virtual.accounting import ACCOUNTS, COMMANDS
-from batchlab.slurm.virtual.reservations import control_commands, reservation_names
+from batchlab.slurm.configuration.settings import Settings, parse
+from batchlab.slurm.virtual.commands import ACCOUNTS, COMMANDS, control_commands, reservation_names
 
 if TYPE_CHECKING:
     import os
@@ -68,6 +72,13 @@ _ACCOUNTS_NEEDED = frozenset(
     }
 )
 _NO_ACCOUNTS = frozenset({"", "0", "none", "accounting_storage/none"})
+# Lines for missing settings; Slurm's own defaults differ between versions.
+_DEFAULTS = {
+    "schedulertype": "SchedulerType=sched/backfill",
+    "selecttype": "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core",
+    "prioritytype": "PriorityType=priority/basic",
+}
+_NOWHERE = Place("", 0)
 _DEFAULT = "batch"
 _PARTITION = f"PartitionName={_DEFAULT} Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
 
@@ -123,13 +134,17 @@ class Configuration:
     reservations: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def selection(self) -> Selection:
         """The resources allocated on a virtual cluster: by default only cores."""
-        if "selecttype" in self.settings:
-            return self.read.selection
-        memory = self.read.selection.memory and "selecttypeparameters" in self.settings
-        return replace(self.read.selection, type="cons_tres", memory=memory)
+        table = key_table("slurm_conf")
+        usual = [] if "selecttype" in self.settings else parse(_DEFAULTS["selecttype"], _NOWHERE, table)
+        return selection(Settings(table, [*usual, *_of_cluster(self.read)]), "cons_tres")
+
+    @property
+    def policy_lines(self) -> tuple[str, ...]:
+        """The lines of the cluster's file, without nodes: `lines` after defaults for missing settings."""
+        return (*(line for key, line in _DEFAULTS.items() if key not in self.settings), *self.lines)
 
     @property
     def partitions(self) -> tuple[str, ...]:
@@ -138,9 +153,9 @@ class Configuration:
 
     @property
     def default_partition(self) -> str:
-        """The default partition of jobs: the last line with Default=YES, else the first line."""
-        lines = self.read.partitions
-        return next((line.name for line in reversed(lines) if line.default), self.partitions[0])
+        """The default partition of jobs: see `SlurmConfiguration.default_partition`; else the first line."""
+        line = self.read.default_partition
+        return self.partitions[0] if line is None else line.name
 
 
 def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
@@ -169,23 +184,25 @@ def read_configuration(directory: str | os.PathLike[str]) -> Configuration:
         raise BridgeError(f"{path}: no such file; put Slurm's policy lines there (it may be empty).")
     read = read_files(path)
     replaced: list[str] = [DEVICES] if (path.parent / DEVICES).is_file() else []
+    settings = {each.written.lower(): str(_kept(each)) for each in _of_cluster(read)}
     lines = list(_lines(read.settings, replaced))
     if not read.partitions:
         lines.append(_PARTITION)
     return Configuration(
         path,
         read,
-        {
-            each.written.lower(): value
-            for each in read.settings
-            if not each.subject and (value := _kept(each)) is not None
-        },
+        settings,
         tuple(lines),
         tuple(node for line in read.nodes if "FUTURE" not in line.state for node in _nodes(line)),
         _needs_accounts(path.parent, read.settings),
         tuple(reservation_names(control_commands(path.parent, ""))),
         tuple(dict.fromkeys(replaced)),
     )
+
+
+def _of_cluster(read: SlurmConfiguration) -> list[Setting]:
+    """Return the settings for the whole cluster that are kept, as they are in the file."""
+    return [each for each in read.settings if not each.subject and _kept(each) is not None]
 
 
 def _lines(settings: Sequence[Setting], replaced: list[str]) -> Iterator[str]:

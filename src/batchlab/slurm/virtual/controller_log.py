@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.options.overheads import Overheads
+from batchlab.policy.policy import Policy
 from batchlab.workload.logs.hostlist import hosts
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Measured:
 
     def parameters(self, configured: SlurmParameters) -> dict[str, float]:
         """Return the measured parameters of the policy ``slurm``: delays, and the phases of the threads."""
-        found = {"main_lag": min(self.main_lag, _MOST)}
+        found = {"main_lag": min(self.main_lag, _MOST)} if self.main_lag else {}
         if self.first_full is not None:
             found["main_phase"] = self.first_full % configured.sched_interval
         if self.first_cycle is not None and configured.backfill:
@@ -89,6 +90,23 @@ class Measured:
             found |= {"backfill_phase": self.first_cycle % 1, "backfill_start": max(self.first_cycle, 0.0)}
         # Rounded down, a phase stays within its period.
         return {name: math.floor(value * _DIGITS) / _DIGITS for name, value in found.items()}
+
+    def policy(self, configured: str, origin: int | None = None) -> str:
+        """Return the policy of a cluster with the measured parameters of its controller.
+
+        Parameters
+        ----------
+        configured
+            The spec string of the configured policy; returned as it is if it is not ``slurm``.
+        origin
+            The UNIX time that is 0 in the stream: backfill rounds absolute times.
+        """
+        parameters = Policy.parse(configured).slurm
+        known = {} if parameters is None else self.parameters(parameters)
+        if parameters is not None and parameters.backfill and origin is not None:
+            known["epoch"] = origin
+        given = ", ".join(f"{name}={value}" for name, value in known.items())
+        return str(Policy.parse(f"slurm({given})").on(configured)) if known else configured
 
     def precise(self, stream: pl.DataFrame) -> pl.DataFrame:
         """Replace whole seconds of a returned stream by measured times: submissions and run times."""

@@ -1,4 +1,4 @@
-"""Submit jobs to a virtual cluster at their submit times, and wait until all have ended."""
+"""Submit jobs to a virtual cluster at their times, until all have ended."""
 
 from __future__ import annotations
 
@@ -7,22 +7,157 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from batchlab.errors import ClusterError
-from batchlab.slurm.virtual.conditions import begin_option
-from batchlab.slurm.virtual.dependencies import Submitted
-from batchlab.slurm.virtual.dumps import check_instants, take_dump
-from batchlab.slurm.virtual.sleeping import ArrayOf
+from batchlab.errors import BridgeError, ClusterError
+from batchlab.slurm.virtual.cluster import ArrayOf
+from batchlab.slurm.virtual.handed_on import begin_option
+from batchlab.workload import dependencies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from batchlab.slurm.virtual.cluster import VirtualCluster
-    from batchlab.slurm.virtual.dumps import Dump
     from batchlab.slurm.virtual.submission import Submission
+    from batchlab.workload.dependencies import Target
 
     Progress = Callable[[int, int], None]
 
-__all__ = ["Fed", "Issued", "feed"]
+__all__ = ["Dump", "Fed", "Issued", "check_instants", "feed"]
+
+_AFTER_SUCCESS = "afterok"
+
+
+class _Submitted:
+    """The submitted jobs, by their numbers in the workload."""
+
+    def __init__(self) -> None:
+        # None for jobs that sbatch rejected.
+        self._jobs: dict[int, str | None] = {}
+        self._arrays: dict[int, list[str | None]] = {}
+        self._tasks: dict[tuple[int, int], str | None] = {}
+
+    def add(self, jobs: Sequence[Submission], number: int | None) -> None:
+        """Add a job, or all tasks of an array, with Slurm's number; None if sbatch rejected it."""
+        own = None if number is None else str(number)
+        for job in jobs:
+            self._jobs[job.job_id] = own
+            if job.array is None:
+                continue
+            task = f"{own}_{job.array.place}" if own is not None and job.array.is_whole else own
+            self._tasks[job.array.array, job.array.place] = self._jobs[job.job_id] = task
+            members = self._arrays.setdefault(job.array.array, [])
+            members += [own] if own not in members or own is None else []
+
+    def name_of(self, job: Submission) -> str | None:
+        """Return Slurm's name of a job, ``12`` or ``12_3``; None if sbatch rejected it."""
+        return self._jobs[job.job_id]
+
+    def option(self, job: Submission) -> list[str]:
+        """Return the sbatch option for the dependency of a job; empty if it holds already.
+
+        Raises
+        ------
+        ClusterError
+            If it can never start because sbatch rejected a job that must complete before it.
+        """
+        dependency = dependencies.parse_dependency(job.dependency) if job.dependency else None
+        if dependency is None:
+            return []
+        terms: list[tuple[str, Sequence[Target]]]
+        terms = [(term.kind, term.targets) for term in dependency.terms]
+        if dependency.is_any:
+            terms = [(kind, [target]) for kind, targets in terms for target in targets]
+        known = [(kind, self._names(targets)) for kind, targets in terms]
+        written = [_written(kind, names) for kind, names in known if names or kind == dependencies.SINGLETON]
+        failed = [text is None for text in written]
+        if written and (all(failed) if dependency.is_any else any(failed)):
+            raise ClusterError(f"virtual nodes: it depends on a job that sbatch refused ({job.dependency}).")
+        if dependency.is_any and "" in written:
+            # One alternative holds already.
+            return []
+        sign = dependencies.ANY if dependency.is_any else dependencies.ALL
+        text = sign.join(filter(None, written))
+        return [f"--dependency={text}"] if text else []
+
+    def _names(self, targets: Sequence[Target]) -> list[tuple[str | None, int]]:
+        """Return Slurm's names and delays in minutes of targets; jobs that were not submitted are omitted."""
+        found: list[tuple[str | None, int]] = []
+        for target in targets:
+            names: list[str | None] = []
+            if target.task is not None:
+                names = [self._tasks[key] for key in [(target.job, target.task)] if key in self._tasks]
+            elif target.job in self._arrays:
+                names = self._arrays[target.job]
+            elif target.job in self._jobs:
+                names = [self._jobs[target.job]]
+            found += [(name, target.minutes) for name in names]
+        return found
+
+
+def _written(kind: str, names: Sequence[tuple[str | None, int]]) -> str | None:
+    """Format a term; empty if it holds because sbatch rejected its jobs, None if it can never hold."""
+    if kind == dependencies.SINGLETON:
+        return kind
+    accepted = [f"{name}+{minutes}" if minutes else name for name, minutes in names if name is not None]
+    if len(accepted) < len(names) and kind == _AFTER_SUCCESS:
+        return None
+    return ":".join([kind, *accepted]) if accepted else ""
+
+
+@dataclass(frozen=True)
+class Dump:
+    """The state of a cluster at a point in time.
+
+    Attributes
+    ----------
+    instant
+        The requested time, in seconds from the stream's origin.
+    taken
+        The time of Slurm's reply, in seconds from the stream's origin.
+    squeue, sinfo
+        The output of ``squeue --json`` and ``sinfo --json``. Times in them are UNIX times of the cluster's
+        clock; `RealRun.origin` is the origin.
+    """
+
+    instant: float
+    taken: float
+    squeue: str
+    sinfo: str
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The output by file name, which contains the time: ``squeue-600.json``."""
+        return {
+            f"{program}-{self.instant:.15g}.json": text
+            for program, text in (("squeue", self.squeue), ("sinfo", self.sinfo))
+        }
+
+
+def check_instants(instants: Iterable[float]) -> list[float]:
+    """Return the distinct times of dumps in ascending order.
+
+    Raises
+    ------
+    BridgeError
+        If a time is not a finite number of seconds >= 0.
+    """
+    found = sorted({*instants})
+    wrong = next((each for each in found if not 0.0 <= each < math.inf), None)
+    if wrong is not None:
+        raise BridgeError(f"dumps: {wrong:g}; must be seconds from the stream's origin, at least 0.")
+    return found
+
+
+def _take_dump(cluster: VirtualCluster, instant: float, origin: float) -> Dump:
+    """Request Slurm's jobs and nodes as JSON; the clock keeps real time meanwhile.
+
+    Raises
+    ------
+    ClusterError
+        If Slurm cannot write JSON; releases from 21.08 on can.
+    """
+    squeue, sinfo = (cluster.command(program, "--json") for program in ("squeue", "sinfo"))
+    return Dump(instant, cluster.clock.now() - origin, squeue, sinfo)
+
 
 # Slurm truncates times to whole seconds. Starting shortly after one preserves the whole seconds of the
 # stream.
@@ -106,7 +241,7 @@ def feed(
     """
     begin = math.ceil(cluster.clock.now() + _NOTICE) + _PHASE
     fed = Fed(math.floor(begin))
-    submitted = Submitted()
+    submitted = _Submitted()
     for instant, what, group in _agenda(jobs, dumps):
         cluster.clock.wait_until(begin + instant, lambda: _show(cluster, len(jobs), progress))
         if what == _SUBMIT:
@@ -114,7 +249,7 @@ def feed(
         elif what == _CANCEL:
             _cancel(cluster, submitted.name_of(group[0]))
         else:
-            fed.dumps.append(take_dump(cluster, instant, begin))
+            fed.dumps.append(_take_dump(cluster, instant, begin))
     fed.left = _finish(cluster, patience, lambda: _show(cluster, len(jobs), progress))
     return fed
 
@@ -137,7 +272,7 @@ def _agenda(jobs: Sequence[Submission], dumps: Sequence[float]) -> list[tuple[fl
 
 
 def _issue(
-    cluster: VirtualCluster, group: Sequence[Submission], begin: float, submitted: Submitted
+    cluster: VirtualCluster, group: Sequence[Submission], begin: float, submitted: _Submitted
 ) -> list[Issued]:
     called = cluster.clock.now() - begin
     job = group[0]

@@ -1,32 +1,279 @@
-"""Requests of jobs as options of ``sbatch``: memory, generic resources, whole nodes, owners, partitions."""
+"""Requests and conditions of a workload's jobs as options of ``sbatch``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from batchlab.errors import BridgeError, one_line, shown, suggest
-from batchlab.slurm.virtual.conditions import CONDITIONS, hand_on_conditions
-from batchlab.slurm.virtual.job_options import HandedOn
-from batchlab.slurm.virtual.memory import memory_options
-from batchlab.slurm.virtual.table import CORES
-from batchlab.workload.columns import Attribute, attribute_in, columns_of
+from batchlab.workload import dependencies
+from batchlab.workload.arrays import ARRAY_ID, TASK_COLUMNS
+from batchlab.workload.columns import Attribute, attribute_in, columns_of, time_limits
+from batchlab.workload.dependencies import BEGIN_TIME, DEPENDENCY, DEPENDS_ON, JOB_NAME, targets_of
 from batchlab.workload.node_columns import CONSTRAINT, Constraint, names_in
+from batchlab.workload.run_events import CANCELLED_AFTER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from batchlab.slurm.configuration.cluster import Selection
     from batchlab.slurm.virtual.configuration import Configuration, Node
+    from batchlab.workload import Workload
 
-__all__ = ["MODELLED", "handed_on"]
+__all__ = [
+    "CORES",
+    "LIMIT",
+    "MODELLED",
+    "SUBMIT",
+    "ArrayTask",
+    "HandedOn",
+    "begin_option",
+    "handed_on",
+    "table_of",
+]
 
-MODELLED = ("tasks_per_node", "exclusive", "account", "qos", "nice", "requeue", *CONDITIONS)
+
+class ArrayTask(NamedTuple):
+    """A task of a job array.
+
+    Attributes
+    ----------
+    array, place
+        The number of the array, and the index of the task.
+    most
+        Maximum number of its tasks that run at once; None for all.
+    is_whole
+        True if the array is submitted as one. Otherwise its tasks are separate jobs.
+    """
+
+    array: int
+    place: int
+    most: int | None
+    is_whole: bool = True
+
+
+@dataclass
+class HandedOn:
+    """Options of ``sbatch`` for the rows of a table of jobs.
+
+    Attributes
+    ----------
+    options
+        The options of ``sbatch``, per row.
+    columns
+        Columns for a model of the cluster, by name; None for jobs without a value.
+    left
+        The requests that are not passed on, with the reason.
+    tasks
+        The array tasks of rows; None for other jobs. Empty without arrays.
+    """
+
+    options: list[list[str]]
+    columns: dict[str, list[object]] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+    tasks: list[ArrayTask | None] = field(default_factory=list)
+
+    def add(self, name: str, values: Iterable[object], options: Iterable[Sequence[str]] = ()) -> None:
+        """Add a column, and optionally sbatch options per job."""
+        self.columns[name] = list(values)
+        for row, more in zip(self.options, options, strict=False):
+            row.extend(more)
+
+    def leave(self, name: str, count: int, reason: str) -> None:
+        """Record that a column of `count` jobs is not passed on; nothing for 0 jobs."""
+        if count:
+            self.left.append(f"{name} of {count:,} {'job' if count == 1 else 'jobs'} ({reason})")
+
+
+SUBMIT, LIMIT, CORES = "_submit", "_limit", "_cores"
+"""Additional columns: seconds from the first submission, time limit (s), cores per task."""
+
+
+def table_of(workload: Workload, equivalence: int, duration: float) -> pl.DataFrame:
+    """Return the jobs sorted by time, with the columns `SUBMIT`, `LIMIT` and `CORES`.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    equivalence
+        The cores per task, if the workload has none.
+    duration
+        Jobs submitted more than this many seconds after the first are dropped.
+
+    Raises
+    ------
+    BridgeError
+        If there are no jobs.
+    """
+    jobs = workload.jobs.sort("submit_time", maintain_order=True)
+    first = jobs["submit_time"].min() if len(jobs) else None
+    if first is None:
+        name = workload.report.named("virtual nodes: the workload")
+        raise BridgeError(f"{name} has no jobs; give one that has.")
+    cores = pl.col("core") if "core" in workload.resources else pl.lit(equivalence)
+    table = jobs.with_columns(
+        pl.Series(LIMIT, time_limits(jobs)),
+        (pl.col("submit_time") - first).alias(SUBMIT),
+        cores.alias(CORES),
+    )
+    return table.filter(pl.col(SUBMIT) <= duration)
+
+
+_KIB = 1024
+
+
+def _memory_options(
+    table: pl.DataFrame, selection: Selection, nodes: Sequence[Node], cores: str
+) -> Iterator[list[str]]:
+    """Yield the memory option of each job; empty for jobs without a request for memory.
+
+    For a job on whole nodes, Slurm multiplies memory per CPU by all CPUs of a node, so such jobs use memory
+    per node. So do jobs with one task per node and memory that is no whole number of MiB per CPU.
+
+    Parameters
+    ----------
+    table
+        The jobs: ``tasks``, ``mem`` (KiB per task), and optionally ``tasks_per_node`` and ``exclusive``.
+    selection, nodes
+        The selection and the nodes of the cluster.
+    cores
+        The column with the cores per task.
+    """
+    columns = [table[name].to_list() for name in ("tasks", cores, "mem")]
+    columns += [_or_nothing(table, name) for name in ("tasks_per_node", "exclusive")]
+    for tasks, each, amount, most, exclusive in zip(*columns, strict=True):
+        if not amount:
+            yield []
+        elif exclusive or selection.type == "linear":
+            yield _of_whole_nodes(nodes, tasks, each, amount, most)
+        elif (tasks == 1 or most == 1) and amount % (each * _KIB):
+            yield [f"--mem={_mebibytes(amount)}M"]
+        else:
+            yield [f"--mem-per-cpu={_mebibytes(-(-amount // each))}M"]
+
+
+def _of_whole_nodes(
+    nodes: Sequence[Node], tasks: int, cores: int, amount: int, most: int | None
+) -> list[str]:
+    """Return the memory per node, and the number of tasks per node if memory determines it."""
+    by_cores = max(1, *(node.cores // cores for node in nodes))
+    by_memory = max(1, *((node.memory or 0) * _KIB // amount for node in nodes))
+    on_node = min(tasks, most or min(by_cores, by_memory))
+    spread = not most and by_memory < min(by_cores, tasks)
+    return [f"--mem={_mebibytes(on_node * amount)}M", *([f"--ntasks-per-node={on_node}"] if spread else [])]
+
+
+def _mebibytes(amount: int) -> int:
+    return -(-amount // _KIB)
+
+
+def _or_nothing(table: pl.DataFrame, name: str) -> list[int | bool | None]:
+    return table[name].to_list() if name in table.columns else [None] * len(table)
+
+
+_CONDITIONS = (*TASK_COLUMNS, BEGIN_TIME, DEPENDENCY, CANCELLED_AFTER, "user", JOB_NAME)
+"""The columns of conditions that have the same name in a simulation."""
+
+
+def begin_option(instant: float) -> str:
+    """Return the option for a begin time: a UNIX time, rounded up to whole seconds."""
+    return f"--begin={datetime.fromtimestamp(math.ceil(instant), UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def _conditions(found: HandedOn, table: pl.DataFrame) -> None:
+    """Add the conditions of jobs.
+
+    Parameters
+    ----------
+    found
+        Collects the columns. Most options depend on earlier submissions, and are created later.
+    table
+        The jobs, as from `table_of`.
+    """
+    first: Any = table["submit_time"].min()
+    if BEGIN_TIME in table.columns and table[BEGIN_TIME].count():
+        begins = table[BEGIN_TIME].to_list()
+        found.add(BEGIN_TIME, [None if at is None else max(0.0, math.ceil(at - first)) for at in begins])
+    if CANCELLED_AFTER in table.columns and table[CANCELLED_AFTER].count():
+        found.add(CANCELLED_AFTER, table[CANCELLED_AFTER].to_list())
+    _dependencies(found, table)
+    _arrays(found, table)
+
+
+def _arrays(found: HandedOn, table: pl.DataFrame) -> None:
+    """Add the tasks of arrays; tasks with equal requests and submit times are submitted as one array."""
+    if ARRAY_ID not in table.columns or not table[ARRAY_ID].count():
+        return
+    places = table.select(TASK_COLUMNS).rows()
+    nothing: list[object] = [None] * len(table)
+    told = [found.columns.get(name, nothing) for name in (BEGIN_TIME, DEPENDENCY, "partition", "constraint")]
+    asked = zip(*(table[name] for name in (SUBMIT, LIMIT, "tasks", CORES)), *told, strict=True)
+    kinds: dict[int, set[object]] = {}
+    for (array, *_), each, options in zip(places, asked, found.options, strict=True):
+        if array is not None:
+            kinds.setdefault(array, set()).add((*each, *options))
+    unlike = {array for array, each in kinds.items() if len(each) > 1}
+    count = sum(array in unlike for array, *_ in places)
+    found.leave(ARRAY_ID, count, "tasks of one array differ in what they ask for")
+    found.tasks = [
+        None if array is None else ArrayTask(array, place, most, array not in unlike)
+        for array, place, most in places
+    ]
+    whole = [(None, None, None) if place[0] in unlike else place for place in places]
+    for name, values in zip(TASK_COLUMNS, zip(*whole, strict=True), strict=True):
+        found.add(name, values)
+
+
+def _dependencies(found: HandedOn, table: pl.DataFrame) -> None:
+    """Add dependencies on jobs that are submitted earlier, as one text per job."""
+    names = [name for name in (DEPENDS_ON, DEPENDENCY) if name in table.columns and table[name].count()]
+    if not names:
+        return
+    lists = table[DEPENDS_ON].to_list() if DEPENDS_ON in names else [None] * len(table)
+    texts = table[DEPENDENCY].to_list() if DEPENDENCY in names else [None] * len(table)
+    pairs = [*zip(lists, texts, strict=True)]
+    mixed = sum(bool(others) and dependencies.ANY in (text or "") for others, text in pairs)
+    found.leave(DEPENDS_ON, mixed, "sbatch does not combine it with alternatives in dependency")
+    joined = [_joined(others, text) for others, text in pairs]
+    found.add(DEPENDENCY, joined)
+    found.leave(DEPENDENCY, _naming_later_jobs(table, joined), "it names jobs that are not submitted before")
+    if any(dependencies.SINGLETON in (text or "") for text in joined):
+        _name_singletons(found, table)
+
+
+def _joined(others: list[int] | None, text: str | None) -> str | None:
+    if not others or dependencies.ANY in (text or ""):
+        return text
+    return dependencies.ALL.join(filter(None, (":".join(["afterok", *map(str, others)]), text)))
+
+
+def _naming_later_jobs(table: pl.DataFrame, texts: list[str | None]) -> int:
+    submitted: set[int] = set()
+    count = 0
+    for number, text in zip(table["job_id"].to_list(), texts, strict=True):
+        count += any(target.job not in submitted for target in targets_of(text))
+        submitted.add(number)
+    return count
+
+
+def _name_singletons(found: HandedOn, table: pl.DataFrame) -> None:
+    """Name jobs by user and name: Slurm compares both, and has one user for all jobs."""
+    users, names = attribute_in(table, "user").to_list(), table[JOB_NAME].to_list()
+    pairs = [*zip(users, names, strict=True)]
+    numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+    found.add("user", users)
+    found.add(JOB_NAME, names, ([f"--job-name=name{numbers[pair]}"] for pair in pairs))
+
+
+MODELLED = ("tasks_per_node", "exclusive", "account", "qos", "nice", "requeue", *_CONDITIONS)
 """Columns, other than resources, that are options of sbatch and have the same name in a simulation."""
 
 _MOST_SHOWN = 3
-_KIB = 1024
 _DEVICES = "gpu"
 _BY_NODE = "sbatch counts it by node, and their nodes may have different numbers of tasks"
 
@@ -59,7 +306,7 @@ def handed_on(
     _partitions(found, table, configuration)
     _constraints(found, table, nodes)
     _reservations(found, table, configuration)
-    hand_on_conditions(found, table)
+    _conditions(found, table)
     return found
 
 
@@ -80,7 +327,7 @@ def _memory(
     asking = len(table.filter(pl.col("mem") > 0)) if "mem" in table.columns else 0
     if any(node.memory for node in nodes):
         if asking:
-            options = memory_options(table, selection, nodes, CORES)
+            options = _memory_options(table, selection, nodes, CORES)
             found.add("mem", _with_default(table, selection), options)
         if selection.memory and not selection.default_memory and asking < len(table):
             lacking = len(table) - asking

@@ -1,4 +1,4 @@
-"""The files of a virtual cluster, in one directory: Slurm's configuration, keys, state, logs."""
+"""The files of a virtual cluster, in one directory: configuration, accounting, devices, keys, state, logs."""
 
 from __future__ import annotations
 
@@ -11,25 +11,147 @@ from typing import TYPE_CHECKING
 
 from batchlab.slurm.virtual.configuration import DEVICES
 from batchlab.slurm.virtual.controller_log import LOG_LEVEL
-from batchlab.slurm.virtual.devices import device_lines, kinds_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from batchlab.slurm.configuration.nodes import GenericResource
     from batchlab.slurm.virtual.configuration import Configuration, Node
 
-__all__ = ["CLUSTER_NAME", "munge_arguments", "prepare", "user_name", "write_model"]
+__all__ = [
+    "CLUSTER_NAME",
+    "NO_ACCOUNTING",
+    "accounting_lines",
+    "database_arguments",
+    "installation_arguments",
+    "munge_arguments",
+    "prepare",
+    "user_name",
+    "write_model",
+    "write_slurmdbd",
+]
+
+_KINDS = "GresTypes"
+# Slurm's plug-ins for these only count the device files of a node.
+_WITH_FILES = frozenset({"gpu", "nic"})
+
+
+def _kinds_line(configuration: Configuration, nodes: Sequence[Node]) -> list[str]:
+    """Return the GresTypes line for the resources of the nodes; empty if the configuration has one."""
+    names = dict.fromkeys(device.name for node in nodes for device in node.gres)
+    return [f"{_KINDS}={','.join(names)}"] if names and _KINDS.lower() not in configuration.settings else []
+
+
+def _device_lines(folder: Path, nodes: Sequence[Node]) -> list[str]:
+    """Return the lines of ``gres.conf``, and create the device files.
+
+    Parameters
+    ----------
+    folder
+        The folder for the device files; created if needed.
+    nodes
+        The nodes; consecutive equal nodes share one line.
+    """
+    lines = []
+    for gres, each in groupby(nodes, lambda node: node.gres):
+        names = ",".join(node.name for node in each)
+        lines += [f"NodeName={names} {text}" for device in gres for text in _described(folder, device)]
+    return lines
+
+
+def _described(folder: Path, device: GenericResource) -> Iterator[str]:
+    """Yield the lines for a resource of a node; nothing if its count is 0."""
+    if not device.count:
+        return
+    kind = f"Name={device.name}" + (f" Type={device.type}" if device.type else "")
+    if device.name not in _WITH_FILES:
+        yield f"{kind} Count={device.count}"
+        return
+    folder.mkdir(mode=0o700, exist_ok=True)
+    stem = "-".join(filter(None, (device.name, device.type)))
+    for number in range(device.count):
+        (folder / f"{stem}-{number}").touch()
+    yield f"{kind} File={folder}/{stem}-[0-{device.count - 1}]"
+
+
+NO_ACCOUNTING = ("AccountingStorageType=accounting_storage/none",)
+"""The lines of slurm.conf without accounting."""
+
+
+def write_slurmdbd(directory: Path, port: int, user: str) -> None:
+    """Write the configuration of slurmdbd.
+
+    Parameters
+    ----------
+    directory
+        The directory of the cluster.
+    port
+        The port on which slurmdbd listens.
+    user
+        The user that runs slurmdbd.
+    """
+    lines = [
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={directory}/munge.socket",
+        "DbdHost=localhost",
+        "DbdAddr=127.0.0.1",
+        f"DbdPort={port}",
+        f"SlurmUser={user}",
+        f"LogFile={directory}/log/slurmdbd.log",
+        f"PidFile={directory}/slurmdbd.pid",
+        "CommunicationParameters=NoInAddrAny",
+        "StorageType=accounting_storage/mysql",
+        "StorageHost=localhost",
+        "StorageUser=root",
+        "StorageLoc=slurm_acct_db",
+    ]
+    file = directory / "slurmdbd.conf"
+    # slurmdbd rejects a file that others can read.
+    file.touch(mode=0o600)
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def accounting_lines(directory: Path, port: int) -> Sequence[str]:
+    """Return the lines of slurm.conf for accounting."""
+    return (
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        "AccountingStorageHost=localhost",
+        f"AccountingStoragePort={port}",
+        # Despite its name, this key is the socket that signs messages to slurmdbd.
+        f"AccountingStoragePass={directory}/munge.socket",
+    )
+
+
+def installation_arguments(directory: Path, user: str) -> list[str]:
+    """Return the arguments to create an empty database; only the directory's owner can access its socket."""
+    return [
+        "--no-defaults",
+        f"--datadir={directory}/database",
+        f"--user={user}",
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+    ]
+
+
+def database_arguments(directory: Path, user: str) -> list[str]:
+    """Return the arguments of a server that only listens on a socket in the directory."""
+    return [
+        "--no-defaults",
+        f"--datadir={directory}/database",
+        f"--user={user}",
+        f"--socket={directory}/database.socket",
+        f"--pid-file={directory}/database.pid",
+        "--skip-networking",
+        # The data are temporary, so commits need not reach the disk.
+        "--innodb-flush-log-at-trx-commit=0",
+        "--innodb-buffer-pool-size=16M",
+    ]
+
 
 CLUSTER_NAME = "vnodes"
 _NOT_COPIED = frozenset({"slurm.conf", "slurmdbd.conf", "cgroup.conf", "plugstack.conf", DEVICES})
 _LONGEST_KEPT = 31_536_000
-# Defaults for missing settings; Slurm's own defaults differ between versions.
-_DEFAULTS = {
-    "schedulertype": "SchedulerType=sched/backfill",
-    "selecttype": "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core",
-    "prioritytype": "PriorityType=priority/basic",
-}
 
 
 def prepare(
@@ -59,9 +181,9 @@ def prepare(
     key = directory / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
-    more = [*more, *kinds_line(configuration, nodes)]
+    more = [*more, *_kinds_line(configuration, nodes)]
     _write_policy(directory, configuration, [*_own(directory, ports[0]), *more, *_nodes(nodes, ports[1:])])
-    if lines := device_lines(directory / "devices", nodes):
+    if lines := _device_lines(directory / "devices", nodes):
         (directory / DEVICES).write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -75,7 +197,7 @@ def write_model(directory: Path, configuration: Configuration, nodes: Sequence[N
     configuration, nodes
         The configuration and the nodes of the cluster.
     """
-    own = [f"ClusterName={CLUSTER_NAME}", *kinds_line(configuration, nodes), *_nodes(nodes)]
+    own = [f"ClusterName={CLUSTER_NAME}", *_kinds_line(configuration, nodes), *_nodes(nodes)]
     _write_policy(directory, configuration, own)
 
 
@@ -146,8 +268,7 @@ def _write_policy(directory: Path, configuration: Configuration, own: Sequence[s
     for file in sorted(configuration.path.parent.iterdir()):
         if file.is_file() and file.suffix in (".conf", ".lua") and file.name not in _NOT_COPIED:
             shutil.copyfile(file, directory / file.name)
-    absent = [line for key, line in _DEFAULTS.items() if key not in configuration.settings]
-    text = "\n".join([*own, *absent, *configuration.lines])
+    text = "\n".join([*own, *configuration.policy_lines])
     (directory / "slurm.conf").write_text(text + "\n", "utf-8")
 
 

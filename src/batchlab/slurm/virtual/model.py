@@ -1,4 +1,4 @@
-"""Our model of a virtual cluster: the same machine, policy and jobs."""
+"""The model of a virtual cluster: a simulation of the same jobs on the same nodes."""
 
 from __future__ import annotations
 
@@ -12,28 +12,102 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import BridgeError, SystemDescriptionError
-from batchlab.policy.policy import CONFIGURED, Policy, as_policy
+from batchlab.policy.policy import CONFIGURED, as_policy
 from batchlab.simulation.simulate import simulate
 from batchlab.slurm.configuration.nodes import GenericResource
 from batchlab.slurm.virtual.configuration import Node
+from batchlab.slurm.virtual.controller_log import Measured
 from batchlab.slurm.virtual.handed_on import MODELLED
 from batchlab.slurm.virtual.layout import write_model
-from batchlab.slurm.virtual.modelled import modelled_stream
 from batchlab.slurm.virtual.submission import further_columns
 from batchlab.system import read_system
-from batchlab.workload import Workload
+from batchlab.workload import Workload, dependencies
+from batchlab.workload.arrays import ARRAY_ID, ARRAY_INDEX
+from batchlab.workload.dependencies import DEPENDENCY
+from batchlab.workload.run_events import CANCELLED_AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from batchlab.core.vocabulary import WalltimeAction
+    from batchlab.policy import Policy
     from batchlab.result.result import Result
     from batchlab.slurm.virtual.configuration import Configuration
-    from batchlab.slurm.virtual.controller_log import Measured
     from batchlab.slurm.virtual.submission import Submission
     from batchlab.system import Reservation, System
+    from batchlab.workload.dependencies import Target
 
-__all__ = ["planned_stream", "run_model", "system_of"]
+__all__ = ["modelled_stream", "planned_stream", "run_model", "system_of"]
+
+_MET_BY = {
+    "after": frozenset({"completed", "killed", "cancelled"}),
+    "afterany": frozenset({"completed", "killed", "cancelled"}),
+    "afterok": frozenset({"completed"}),
+    "afternotok": frozenset({"killed", "cancelled"}),
+}
+# Jobs complete in the simulation, however they ended in Slurm.
+_IN_MODEL = {"afterok": "afterany", "afternotok": "afterany"}
+
+
+def modelled_stream(stream: pl.DataFrame) -> pl.DataFrame:
+    """Return the jobs of a stream to simulate, with dependencies that hold as in Slurm.
+
+    Parameters
+    ----------
+    stream
+        The stream, as from `planned_stream` or `returned_stream`. Jobs that did not start are dropped, except
+        those with a planned cancellation. In a returned stream, a dependency on how a job ended becomes one
+        on its end, or is removed.
+    """
+    kept = pl.col("run_time").is_not_null()
+    if CANCELLED_AFTER in stream.columns:
+        cancelled = pl.col(CANCELLED_AFTER).is_not_null()
+        kept |= cancelled & (pl.col("state") != "rejected" if "state" in stream.columns else True)
+        stream = stream.with_columns(run_time=pl.when(cancelled).then(0.0).otherwise("run_time"))
+    stream = stream.filter(kept)
+    if DEPENDENCY not in stream.columns:
+        return stream
+    states = _states(stream)
+    ended = "state" in stream.columns
+    texts = [text and _known(text, states, ended=ended) for text in stream[DEPENDENCY]]
+    return stream.with_columns(pl.Series(DEPENDENCY, texts, pl.String))
+
+
+def _states(stream: pl.DataFrame) -> Mapping[tuple[int, int | None], str]:
+    """Return the states of jobs by number, and of array tasks by array and index."""
+    states = stream["state"].to_list() if "state" in stream.columns else ["completed"] * len(stream)
+    found: dict[tuple[int, int | None], str] = {}
+    arrays: list[tuple[int | None, int | None]] = [(None, None)] * len(stream)
+    if ARRAY_ID in stream.columns:
+        arrays = stream.select(ARRAY_ID, ARRAY_INDEX).rows()
+    for job, (array, place), state in zip(stream["job_id"], arrays, states, strict=True):
+        found[job, None] = state
+        if array is not None:
+            found[array, place] = state
+            found.setdefault((array, None), state)
+    return found
+
+
+def _known(text: str, states: Mapping[tuple[int, int | None], str], *, ended: bool) -> str | None:
+    """Rewrite a dependency for the jobs in the stream; None if no term is left."""
+    dependency = dependencies.parse_dependency(text)
+    if dependency is None:
+        return None
+    terms = []
+    for term in dependency.terms:
+        targets = [target for target in term.targets if _place(target) in states]
+        if ended and dependency.is_any:
+            # Alternatives that did not hold have not caused the start.
+            targets = [target for target in targets if states[_place(target)] in _MET_BY[term.kind]]
+        kind = _IN_MODEL.get(term.kind, term.kind) if ended else term.kind
+        if targets or term.kind == dependencies.SINGLETON:
+            terms.append(term._replace(kind=kind, targets=tuple(targets)))
+    return str(dependency._replace(terms=tuple(terms))) if terms else None
+
+
+def _place(target: Target) -> tuple[int, int | None]:
+    return (target.job, target.task)
+
 
 _COLUMNS = {
     "job_id": pl.Int64,
@@ -168,18 +242,6 @@ def run_model(
         table = table.with_columns(exclusive=True)
     # Slurm kills jobs after a delay, so run times may exceed limits, and are kept.
     workload = Workload.from_table(table, resources=["core"], overrun="keep")
-    chosen = as_policy(policy or CONFIGURED).on(_controller(system.policy, origin, measured))
+    chosen = as_policy(policy or CONFIGURED).on((measured or Measured()).policy(system.policy, origin))
     overheads = None if measured is None else measured.overheads
     return simulate(workload, system, chosen, walltime=walltime, overheads=overheads, seed=seed)
-
-
-def _controller(policy: str, origin: int | None, measured: Measured | None) -> str:
-    """Return the configured policy, with what is known of the controller's run."""
-    configured = Policy.parse(policy).slurm
-    if configured is None:
-        return policy
-    known: dict[str, float] = {} if measured is None else measured.parameters(configured)
-    if origin is not None and configured.backfill:
-        known["epoch"] = origin
-    given = ", ".join(f"{name}={value}" for name, value in known.items())
-    return str(Policy.parse(f"slurm({given})").on(policy)) if known else policy

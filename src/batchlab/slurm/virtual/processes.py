@@ -1,25 +1,172 @@
-"""The daemons of a virtual cluster, from the parent's side: sends orders to the supervisor."""
+"""The programs, ports and daemons of a virtual cluster; a supervisor owns the daemons."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from batchlab.errors import ClusterError
+from batchlab.errors import BridgeError, ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["MARK", "Daemons", "marked"]
+__all__ = [
+    "MARK",
+    "Daemons",
+    "claim_ports",
+    "find_programs",
+    "listens",
+    "marked",
+    "version",
+]
+
+_PROGRAMS = {
+    "munged": "munge",
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "sbatch": "slurm-client",
+    "scancel": "slurm-client",
+    "scontrol": "slurm-client",
+    "sinfo": "slurm-client",
+    "squeue": "slurm-client",
+}
+"""The programs that every virtual cluster requires, with their Debian packages."""
+
+_ACCOUNTING_PROGRAMS = {
+    "mariadb-install-db": "mariadb-server",
+    "mariadbd": "mariadb-server",
+    "sacct": "slurm-client",
+    "sacctmgr": "slurm-client",
+    "slurmdbd": "slurmdbd",
+}
+"""Additional programs for a cluster with accounts."""
+
+# Directories of daemons are often not in a user's PATH.
+_MORE_PLACES = ("/usr/sbin", "/sbin", "/usr/local/sbin")
+
+
+def find_programs(*, accounting: bool = False) -> dict[str, str]:
+    """Locate the programs of a virtual cluster.
+
+    Parameters
+    ----------
+    accounting
+        Whether the cluster has accounts.
+
+    Returns
+    -------
+    dict
+        The path of each program, by name.
+
+    Raises
+    ------
+    BridgeError
+        If a program is missing; the message has the command that installs it on Debian.
+    """
+    if sys.platform != "linux":
+        raise BridgeError(f"virtual nodes: Slurm runs on Linux; this is {sys.platform}. Use --mode model.")
+    needed = _PROGRAMS | (_ACCOUNTING_PROGRAMS if accounting else {})
+    places = os.pathsep.join([os.environ.get("PATH", os.defpath), *_MORE_PLACES])
+    found = {name: shutil.which(name, path=places) for name in needed}
+    missing = [name for name, path in found.items() if path is None]
+    if missing:
+        packages = " ".join(sorted({needed[name] for name in missing}))
+        raise BridgeError(
+            f"virtual nodes: Slurm is not installed: no {', '.join(missing)}. "
+            f"Install with: apt-get install {packages}"
+        )
+    return {name: path for name, path in found.items() if path is not None}
+
+
+def version(slurmctld: str) -> str:
+    """Return the version of a Slurm installation: ``"22.05.8"``."""
+    answer = subprocess.run([slurmctld, "-V"], capture_output=True, text=True, timeout=30, check=False)  # noqa: S603
+    return answer.stdout.strip().rpartition(" ")[2]
+
+
+_FIRST = 10_000
+_BLOCK = 64
+_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+def claim_ports(count: int, claims: ExitStack) -> list[int]:
+    """Return ports on 127.0.0.1 on which no process listens, and which no other cluster claims.
+
+    A daemon listens some seconds after its port was chosen. So a cluster claims whole blocks of ports, each
+    by a name in the abstract namespace of Unix sockets, which ends with the process that holds it. The ports
+    are below the range of ephemeral ports, since outgoing connections might take those before the daemons
+    start.
+
+    Parameters
+    ----------
+    count
+        The number of ports.
+    claims
+        Holds the claims; close it once the daemons have ended.
+
+    Returns
+    -------
+    list of int
+        The ports in ascending order.
+
+    Raises
+    ------
+    ClusterError
+        If there are not enough free ports.
+    """
+    last = 32_768
+    with suppress(OSError, ValueError, IndexError):
+        last = int(_RANGE.read_text("ascii").split()[0])
+    blocks = list(range(_FIRST, last - _BLOCK + 1, _BLOCK))
+    # Not seeded: two clusters that start simultaneously must not try the same blocks.
+    random.SystemRandom().shuffle(blocks)
+    found: list[int] = []
+    for block in blocks:
+        if len(found) >= count:
+            break
+        if _claim(block, claims):
+            found += [port for port in range(block, block + _BLOCK) if _is_free(port)]
+    if len(found) < count:
+        raise ClusterError(f"virtual nodes: {count} free ports needed, {len(found)} found; use fewer nodes.")
+    return sorted(found[:count])
+
+
+def _claim(block: int, claims: ExitStack) -> bool:
+    """Claim the block of ports that begins at a port; return False if another cluster has it."""
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0batchlab-vnodes-{block}")
+    except OSError:
+        name.close()
+        return False
+    claims.enter_context(name)
+    return True
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as each, suppress(OSError):
+        each.bind(("127.0.0.1", port))
+        return True
+    return False
+
+
+def listens(port: int) -> bool:
+    """Return whether a process listens on a port of 127.0.0.1."""
+    with socket.socket() as each:
+        each.settimeout(1.0)
+        return each.connect_ex(("127.0.0.1", port)) == 0
+
 
 MARK = "BATCHLAB_VIRTUAL_CLUSTER"
 """The environment variable that marks all processes of a cluster: its directory."""

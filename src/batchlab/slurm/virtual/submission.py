@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from batchlab.errors import BridgeError
-from batchlab.slurm.virtual.handed_on import handed_on
-from batchlab.slurm.virtual.table import CORES, LIMIT, SUBMIT, table_of
+from batchlab.slurm.virtual.handed_on import CORES, LIMIT, SUBMIT, handed_on, table_of
 from batchlab.workload.arrays import TASK_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from batchlab.slurm.virtual.configuration import Configuration, Node
-    from batchlab.slurm.virtual.job_options import ArrayTask
+    from batchlab.slurm.virtual.handed_on import ArrayTask
     from batchlab.workload import Workload
 
 __all__ = ["Rounding", "Submission", "further_columns", "left_out", "rounding", "submissions"]

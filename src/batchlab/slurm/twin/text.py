@@ -1,13 +1,14 @@
-"""Format durations with three digits in one unit, for tables."""
+"""Format durations with three digits in one unit, and wrap text for a terminal."""
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Unit", "amount", "amounts", "unit_of"]
+__all__ = ["Unit", "amount", "amounts", "unit_of", "wrapped"]
 
 _MANY = 1000
 _UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
@@ -61,3 +62,11 @@ def _digits(value: float) -> str:
     exact = float(f"{value:.0f}") if abs(value) >= _MANY else float(f"{value:.3g}")
     rounded = round(exact, 2) + 0.0  # no "-0"
     return f"{rounded:,.12g}".replace("-", "−")
+
+
+_WIDTH = 80
+
+
+def wrapped(text: str) -> list[str]:
+    """Wrap a text into lines; continuation lines are indented."""
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=True)

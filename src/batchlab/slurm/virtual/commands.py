@@ -1,4 +1,4 @@
-"""The reservations of a virtual cluster: the commands that create them, and their state in Slurm."""
+"""The commands that set up a virtual cluster: accounts and reservations, and their state in Slurm."""
 
 from __future__ import annotations
 
@@ -6,20 +6,69 @@ import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from batchlab.slurm.virtual.node_lists import nodes_in
 from batchlab.system import Conditions, Reservation
+from batchlab.workload.logs.hostlist import hosts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["CONTROL", "control_commands", "reservation_names", "reservations_in"]
+__all__ = [
+    "ACCOUNTS",
+    "COMMANDS",
+    "account_commands",
+    "control_commands",
+    "nodes_in",
+    "reservation_names",
+    "reservations_in",
+]
 
-CONTROL = "scontrol.txt"
+
+def nodes_in(text: str, places: Mapping[str, int]) -> list[int]:
+    """Return the numbers of the nodes in a list.
+
+    Parameters
+    ----------
+    text
+        For example ``n[1-3,7]``; Slurm writes ``(null)`` for an empty list.
+    places
+        The numbers by name.
+
+    Examples
+    --------
+    >>> nodes_in("n[1-2]", {"n1": 0, "n2": 1}), nodes_in("(null)", {"n1": 0})
+    ([0, 1], [])
+    """
+    return [places[name] for name in hosts(text) or () if name in places]
+
+
+ACCOUNTS = "accounts.cfg"
+COMMANDS = "sacctmgr.txt"
+"""The dump of ``sacctmgr`` to load, and the file with sacctmgr commands."""
+
+_CONTROL = "scontrol.txt"
 """The file with ``scontrol`` commands to run when a cluster has started."""
 
 _NAMES = frozenset({"reservation", "reservationname"})
 _WHO = frozenset({"users", "user", "accounts", "account", "groups", "group"})
+
+
+def account_commands(configured: Path, cluster: str) -> list[list[str]]:
+    """Return the sacctmgr commands that create the user's configuration.
+
+    Parameters
+    ----------
+    configured
+        The directory of the configuration. ``sacctmgr.txt`` has one command per line, as ``add qos high
+        priority=100``; ``accounts.cfg``, a dump of accounts and users, is loaded after them. Both are
+        optional.
+    cluster
+        The name of the cluster.
+    """
+    commands = [["add", "cluster", cluster], *_commands(configured / COMMANDS)]
+    if (configured / ACCOUNTS).is_file():
+        commands.append(["load", f"file={(configured / ACCOUNTS).resolve()}", f"cluster={cluster}"])
+    return commands
 
 
 def control_commands(configured: Path, user: str) -> list[list[str]]:
@@ -33,15 +82,16 @@ def control_commands(configured: Path, user: str) -> list[list[str]]:
     user
         The user of reservations without users and accounts.
     """
-    file = configured / CONTROL
-    if not file.is_file():
-        return []
-    lines = file.read_text("utf-8", "replace").splitlines()
-    commands = [command for line in lines if (command := shlex.split(line, comments=True))]
     return [
         [*command, f"Users={user}"] if _makes(command) and not _WHO & _settings(command).keys() else command
-        for command in commands
+        for command in _commands(configured / _CONTROL)
     ]
+
+
+def _commands(file: Path) -> list[list[str]]:
+    """Read the commands of an optional file, one per line, as words."""
+    lines = file.read_text("utf-8", "replace").splitlines() if file.is_file() else []
+    return [command for line in lines if (command := shlex.split(line, comments=True))]
 
 
 def reservation_names(commands: Sequence[Sequence[str]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Accounts and users with their shares and limits, in the format of ``sacctmgr dump``."""
+"""Parse accounts, users and QOS from the dumps and tables of ``sacctmgr``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,127 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from batchlab.errors import one_line, suggest
 from batchlab.slurm.configuration.keys import key_table
-from batchlab.slurm.configuration.lines import joined, text_of
-from batchlab.slurm.configuration.place import Place, refuse
+from batchlab.slurm.configuration.lines import Place, joined, refuse, text_of
 from batchlab.slurm.configuration.settings import Setting, Settings, UnknownKey, checked, nearest
-from batchlab.slurm.configuration.values import KINDS, tres
+from batchlab.slurm.configuration.values import KINDS, seconds, tres
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["Accounting", "Association", "association", "read_dump", "setting_of"]
+__all__ = [
+    "Accounting",
+    "Association",
+    "Quality",
+    "kind_of",
+    "quality",
+    "read_associations",
+    "read_dump",
+    "read_qualities",
+]
+
+_QUALITY_COUNTS = {
+    "GrpJobs": ("GrpJobs",),
+    "GrpSubmitJobs": ("GrpSubmitJobs", "GrpSubmit"),
+    "GrpJobsAccrue": ("GrpJobsAccrue",),
+    "MaxJobsPerUser": ("MaxJobsPerUser", "MaxJobsPU"),
+    "MaxJobsPerAccount": ("MaxJobsPerAccount", "MaxJobsPA"),
+    "MaxSubmitJobsPerUser": ("MaxSubmitJobsPerUser", "MaxSubmitJobsPU", "MaxSubmitPU"),
+    "MaxSubmitJobsPerAccount": ("MaxSubmitJobsPerAccount", "MaxSubmitJobsPA", "MaxSubmitPA"),
+    "MaxJobsAccruePerUser": ("MaxJobsAccruePerUser", "MaxJobsAccruePU"),
+    "MaxJobsAccruePerAccount": ("MaxJobsAccruePerAccount", "MaxJobsAccruePA"),
+    "MinPrioThreshold": ("MinPrioThreshold", "MinPrioThresh"),
+}
+_QUALITY_AMOUNTS = {
+    "GrpTRES": ("GrpTRES",),
+    "GrpTRESMins": ("GrpTRESMins",),
+    "GrpTRESRunMins": ("GrpTRESRunMins",),
+    "MaxTRESPerJob": ("MaxTRESPerJob", "MaxTRES"),
+    "MaxTRESPerNode": ("MaxTRESPerNode",),
+    "MaxTRESPerUser": ("MaxTRESPerUser", "MaxTRESPU"),
+    "MaxTRESPerAccount": ("MaxTRESPerAccount", "MaxTRESPA"),
+    "MaxTRESRunMinsPerUser": ("MaxTRESRunMinsPerUser", "MaxTRESRunMinsPU"),
+    "MaxTRESRunMinsPerAccount": ("MaxTRESRunMinsPerAccount", "MaxTRESRunMinsPA"),
+    "MaxTRESMinsPerJob": ("MaxTRESMinsPerJob", "MaxTRESMins"),
+    "MinTRESPerJob": ("MinTRESPerJob", "MinTRES"),
+}
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A quality of service.
+
+    Attributes
+    ----------
+    name, place
+        Its name in lower case, and its position.
+    priority
+        Its term in the priority of jobs.
+    usage_factor, limit_factor
+        The factors for charged usage, and for limits of associations.
+    preempts
+        The QOS that its jobs may preempt.
+    preempt_mode
+        In lower case; empty to use the setting of the cluster.
+    exempt_time
+        Minimum run time of its jobs before preemption, in seconds; None to use the setting of the cluster.
+    grace_time
+        Seconds that its preempted jobs continue to run.
+    flags
+        In lower case.
+    counts, amounts, minutes
+        Limits that are set, by the longer name: GrpJobs, MaxTRESPerUser, MaxWallDurationPerJob.
+    """
+
+    name: str
+    place: Place
+    priority: int = 0
+    usage_factor: float = 1.0
+    limit_factor: float = 1.0
+    preempts: tuple[str, ...] = ()
+    preempt_mode: tuple[str, ...] = ()
+    exempt_time: float | None = None
+    grace_time: float = 0.0
+    flags: frozenset[str] = frozenset()
+    counts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    amounts: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict, hash=False)
+    minutes: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+
+def quality(settings: Settings, place: Place) -> Quality:
+    """Create a quality of service from its settings."""
+    counts = {key: settings.whole(*names) for key, names in _QUALITY_COUNTS.items()}
+    amounts = {key: settings.value(tres, *names) for key, names in _QUALITY_AMOUNTS.items()}
+    minutes = {key: settings.value(KINDS["minutes"], *names) for key, names in _MINUTES.items()}
+    grace = settings.find("GraceTime")
+    modes = tuple(mode for mode in settings.options("PreemptMode") if mode not in {"cluster", "off"})
+    return Quality(
+        name=(settings.text("Name") or "").lower(),
+        place=place,
+        priority=settings.whole("Priority") or 0,
+        usage_factor=cast("float", settings.value(KINDS["number"], "UsageFactor")),
+        limit_factor=cast("float", settings.value(KINDS["number"], "LimitFactor")),
+        preempts=tuple(name.lower() for name in settings.names("Preempt")),
+        preempt_mode=modes,
+        exempt_time=settings.time("PreemptExemptTime"),
+        grace_time=0.0 if grace is None else _grace(grace),
+        flags=frozenset(settings.options("Flags")),
+        counts={key: value for key, value in counts.items() if value is not None},
+        amounts={key: value for key, value in amounts.items() if value},
+        minutes={
+            key: int(cast("float", value))
+            for key, value in minutes.items()
+            if value is not None and not math.isinf(cast("float", value))
+        },
+    )
+
+
+def _grace(setting: Setting) -> float:
+    """Parse a grace time: a plain number is in seconds."""
+    if setting.value.isdecimal() and len(setting.value) < len("10000000000"):
+        return float(setting.value)
+    given = setting.take(seconds)
+    return 0.0 if math.isinf(given) else float(given)
+
 
 _LINE = re.compile(r"(Cluster|Parent|Account|User|QOS|Coordinator)\s+-\s+(.*)", re.IGNORECASE)
 _ROOT = "root"
@@ -223,26 +335,26 @@ class _Dump:
                     f"a second cluster, {one_line(name)}; must be one. Dump each into a file of its own.",
                 )
             self.cluster = name
-            self.found.append(association(settings, _ROOT, "", _ROOT, place))
+            self.found.append(_association(settings, _ROOT, "", _ROOT, place))
         elif title == "account":
             if name in self.accounts:
                 refuse(place, f"Account - {one_line(name)} is there already; names are unique. Take one out.")
             self.accounts.add(name)
-            self.found.append(association(settings, name, "", self.parent, place))
+            self.found.append(_association(settings, name, "", self.parent, place))
         else:
-            self.found.append(association(settings, self.parent, name, self.parent, place))
+            self.found.append(_association(settings, self.parent, name, self.parent, place))
 
     def _settings(self, place: Place, rest: str, table: str, subject: str) -> Settings:
         settings = Settings(key_table(table))
         for name, value in _pairs(rest, place):
-            setting = setting_of(settings, name, value, place, subject=subject, unknown=self.unknown)
+            setting = _setting_of(settings, name, value, place, subject=subject, unknown=self.unknown)
             if setting is not None:
                 settings.add(setting)
                 self.given.append(setting)
         return settings
 
 
-def setting_of(
+def _setting_of(
     settings: Settings,
     name: str,
     value: str,
@@ -272,7 +384,7 @@ def setting_of(
     return None
 
 
-def association(settings: Settings, account: str, user: str, parent: str, place: Place) -> Association:
+def _association(settings: Settings, account: str, user: str, parent: str, place: Place) -> Association:
     """Create an association from its settings."""
     counts = {key: settings.whole(*names) for key, names in _COUNTS.items()}
     minutes = {key: settings.value(KINDS["minutes"], *names) for key, names in _MINUTES.items()}
@@ -344,3 +456,93 @@ def _apart(text: str) -> list[str]:
             parts.append(text[begin:at])
             begin = at + 1
     return [*parts, text[begin:]]
+
+
+def kind_of(text: str) -> str:
+    """Return the type of a text: ``dump``, ``qos``, ``associations``; empty if unknown."""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        title = line.partition("-")[0].strip().lower()
+        if " - " in line and title in {"cluster", "qos", "parent"}:
+            return "dump"
+        columns = {name.strip().lower() for name in line.split("|")}
+        if {"name", "usagefactor"} <= columns or {"name", "gracetime"} <= columns:
+            return "qos"
+        if {"account", "user"} <= columns and columns & {"share", "fairshare"}:
+            return "associations"
+        return ""
+    return ""
+
+
+def read_qualities(file: str, unknown: list[UnknownKey] | None) -> tuple[list[Settings], list[Setting]]:
+    """Parse a table of QOS: ``sacctmgr show qos --parsable2``.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a row has no name, or too many columns.
+    """
+    rows = list(_rows(file, "qos", "QOS", unknown))
+    for place, settings, _ in rows:
+        if not settings.text("Name"):
+            refuse(place, "a QOS has no name; the column Name must have one. Take the row out.")
+    return [settings for _, settings, _ in rows], [each for _, settings, _ in rows for each in settings]
+
+
+def read_associations(file: str, unknown: list[UnknownKey] | None) -> tuple[Accounting, list[Setting]]:
+    """Parse a table of associations: ``sacctmgr show associations --parsable2`` with the column ParentName.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a row belongs to another cluster than the first, or parent accounts are missing.
+    """
+    found: list[Association] = []
+    given: list[Setting] = []
+    cluster = ""
+    for place, settings, cells in _rows(file, "associations", "association", unknown):
+        account, user = cells.get("account", ""), cells.get("user", "")
+        parent = cells.get("parentname", "") or cells.get("parent name", "")
+        cluster = cluster or cells.get("cluster", "")
+        if cells.get("cluster", cluster) != cluster:
+            refuse(
+                place, f"a second cluster, {one_line(cells['cluster'])}; must be one. Ask sacctmgr for one."
+            )
+        if not user and account != _ROOT and not parent:
+            rule = "the column ParentName must say what it is part of"
+            refuse(
+                place, f"account {one_line(account)}; {rule}. Use sacctmgr dump, or add format=…,ParentName."
+            )
+        given += settings.given
+        found.append(_association(settings, account or _ROOT, user, parent or _ROOT, place))
+    found.sort(key=lambda each: each.account != _ROOT or bool(each.user))
+    return Accounting(cluster, file, tuple(found)), given
+
+
+def _rows(
+    file: str, table: str, noun: str, unknown: list[UnknownKey] | None
+) -> Iterator[tuple[Place, Settings, dict[str, str]]]:
+    """Yield the rows of a table, with their cells by lower-case column name."""
+    header: list[str] = []
+    for number, raw in enumerate(text_of(file).splitlines(), 1):
+        if not raw.strip() or raw.lstrip().startswith("#"):
+            continue
+        cells = [cell.strip() for cell in raw.rstrip("\r\n").split("|")]
+        place = Place(file, number)
+        if not header:
+            header = cells
+            continue
+        if len(cells) > len(header) and any(cells[len(header) :]):
+            refuse(place, f"{len(cells)} cells; must be {len(header)}, as in the header. Use --parsable2.")
+        named = dict(zip(header, cells, strict=False))
+        lower = {name.lower(): value for name, value in named.items()}
+        subject = f"{noun} {lower.get('name') or lower.get('user') or lower.get('account', '')}"
+        settings = Settings(key_table(table))
+        for name, value in named.items():
+            if value and name:
+                setting = _setting_of(settings, name, value, place, subject=subject, unknown=unknown)
+                if setting is not None:
+                    settings.add(setting)
+        yield place, settings, lower
