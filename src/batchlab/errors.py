@@ -32,10 +32,11 @@ catch them.
 """
 
 import difflib
+import re
 import reprlib
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 __all__ = [
     "AdequacyError",
@@ -68,6 +69,7 @@ __all__ = [
     "reason_of",
     "shown",
     "suggest",
+    "written",
 ]
 
 
@@ -190,6 +192,7 @@ def missing_extra(what: str, *packages: str) -> MissingExtraError:
     return MissingExtraError(f"{what} needs {names}. Install with: {command}")
 
 
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST_NAME = 60
 _LONGEST_REASON = 200
 _MOST_NAMES = 40
@@ -296,6 +299,18 @@ def shown(value: object) -> str:
         return f"a whole number of {value.bit_length()} bits"
     text = _representation.repr(value)
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+
+
+def written(path: Sequence[int | str]) -> str:
+    """Format a path into a document as in TOML: ``groups[0].resources.core``."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            key = part if _BARE.fullmatch(part) else shown(part)
+            text += f".{key}" if text else key
+    return text
 
 
 class _Representation(reprlib.Repr):

@@ -31,9 +31,7 @@ UNUSED = {
     "batchlab.policy.slurm",
     "batchlab.seam.invocation",
     "batchlab.system.accounts",
-    "batchlab.system.limits",
     "batchlab.system.machines",
-    "batchlab.system.preemption",
     "batchlab.system.queues",
     "batchlab.system.read",
     "batchlab.system.reservations",
@@ -139,14 +137,14 @@ def test_nothing_is_imported_that_is_not_used(options: list[str], log: Path) -> 
 def test_a_described_machine_needs_no_platform(
     name: str, text: str, options: list[str], log: Path, tmp_path: Path
 ) -> None:
-    """A description is read with pydantic, and without what reads platforms or Slurm's files."""
+    """A description is read without pydantic, and without what reads platforms or Slurm's files."""
     jobs = sorted(log.read_text().splitlines()[2:], key=lambda line: int(line.split()[1]))
     log.write_text("\n".join(jobs) + "\n")
     machine = tmp_path / name
     machine.write_text(text)
     loaded = modules_of("run", log, "--system", machine, *options)
     others = {"batchlab.platform", "batchlab.slurm", "batchlab.system.slurm"}
-    assert not ((LEFT_OUT - {"pydantic"}) | others).intersection(loaded)
+    assert not (LEFT_OUT | others).intersection(loaded)
 
 
 def test_a_run_that_takes_long_can_be_asked(

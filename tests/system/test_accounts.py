@@ -84,7 +84,10 @@ def test_files_hold_accounts(tmp_path: Path, form: str) -> None:
             r"accounts\[0\]\.parent = 'b'; makes a circle: a is part of b is part of a\. Let one",
         ),
         ('[[accounts]]\nname = "a"\nparent = "a"', r"accounts\[0\]\.parent = 'a'; makes a circle"),
-        ('[[accounts]]\nname = "root"\nshares = 2', r"'root': it is part of nothing; give it users only"),
+        (
+            '[[accounts]]\nname = "root"\nshares = 2',
+            r"accounts\[0\]: root is part of nothing; give it users only",
+        ),
         ('[[accounts]]\nname = "a"\nshare = 2', r"accounts\[0\]\.share = 2; is not a key .*'shares'"),
         (
             '[accounts]\nname = "a"',

@@ -126,7 +126,7 @@ GROUP = {"name": "a", "count": 2, "resources": {"core": 2}}
         ({**ACCASIM, "groups": {"g0": {"core": "4"}}}, "groups.g0.core = '4'; must be a whole number"),
         ({**ACCASIM, "groups": {"g0": {"co re": 4}}}, "groups.g0: key 'co re'; must be a resource's name"),
         ({**ACCASIM, "groups": {"g0": {}}}, "groups.g0 = {}; must name at least one resource"),
-        ({**ACCASIM, "groups": {"g0": 4}}, "groups.g0 = 4; must be an object"),
+        ({**ACCASIM, "groups": {"g0": 4}}, "groups.g0 = 4; must be a mapping"),
         ({**ACCASIM, "groups": {"": {"core": 4}}}, "groups: key ''; must be a name of 1 to 200"),
         ({**ACCASIM, "groups": {}}, "groups = {}; must hold at least one group"),
         ({**ACCASIM, "resources": {"g0": 0}}, "resources.g0 = 0; must be a whole number from 1"),
@@ -158,7 +158,7 @@ GROUP = {"name": "a", "count": 2, "resources": {"core": 2}}
         ({"groups": 7}, "groups = 7; must be a list of groups"),
         ({"groups": [{**GROUP, "count": None}]}, "groups[0].count = None; must be a whole number"),
         ({"groups": [{**GROUP, "resources": {"core": True}}]}, "groups[0].resources.core = True; must be"),
-        ({"groups": [GROUP, GROUP]}, "groups[1].name = 'a'; must be unique; an earlier group has this name."),
+        ({"groups": [GROUP, GROUP]}, "groups[1].name = 'a'; must be unique; an earlier one has this name."),
         (
             {"groups": [{**GROUP, "cuont": 3}]},
             "groups[0].cuont = 3; is not a key of a description. Did you mean 'count'",

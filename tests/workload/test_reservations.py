@@ -163,7 +163,7 @@ def test_schedulers_in_python() -> None:
     ("given", "said"),
     [
         ({"start": -1}, r"Reservation 'r': start = -1; must be a number of seconds"),
-        ({"duration": 0}, r"Reservation 'r': duration = 0; must be a number of seconds above 0"),
+        ({"duration": 0}, r"Reservation 'r': duration = 0; must be a number of seconds > 0"),
         ({"nodes": "3-1"}, r"Reservation 'r': nodes = '3-1'; must be ranges"),
         ({"count": 0}, r"Reservation 'r': count = 0; must be a whole number from 1"),
         ({"every": 100}, r"every is given without until; give both"),

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, NoReturn
 from batchlab.errors import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from batchlab.errors import BatchlabError
 
-__all__ = ["DocumentReader", "DuplicateKey", "shown_path", "without_duplicates", "written"]
+__all__ = ["DocumentReader", "DuplicateKey", "shown_path", "without_duplicates"]
 
 _USUAL_BYTES = 2**16
 _MEBIBYTE = 2**20
@@ -26,7 +24,6 @@ _MEBIBYTE = 2**20
 _MOST_PARTS = 100
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _LONG_KEY = re.compile(rf"""(?m)^[ \t]*+\[{{0,2}}[ \t]*+(?:{_PART}\.[ \t]*+){{{_MOST_PARTS}}}""")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -147,15 +144,3 @@ def without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def shown_path(file: str) -> str:
     """Return a file's name for messages, escaped if it is not printable."""
     return file if file.isprintable() else ascii(file)
-
-
-def written(path: Sequence[int | str]) -> str:
-    """Format a path into a document as in TOML: ``groups[0].resources.core``."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            key = part if _BARE.fullmatch(part) else shown(part)
-            text += f".{key}" if text else key
-    return text

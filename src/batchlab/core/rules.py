@@ -1,8 +1,8 @@
-"""Rules of single values: a whole number, a finite number, a probability, a truth value, a name.
+"""Rules of values: a whole number, a finite number, a probability, a truth value, a name, a list of them.
 
 A rule is called with a value. It returns the value as it is kept, as a plain Python object, or raises
 ``ValueError`` with the rule and the next step as its text. `check` and `hold` put the argument and its value
-first.
+first; `InnerError` is raised for an entry of a value, and names it.
 NumPy's scalars are numbers; `bool` and `numpy.bool_` are not.
 """
 
@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
+from types import MappingProxyType
 from typing import Generic, NoReturn, TypeVar, cast
 
-from batchlab.errors import shown
+from batchlab.errors import nearest, shown, written
 
 __all__ = [
     "CONFIDENCE",
@@ -33,10 +34,16 @@ __all__ = [
     "UP_TO_2_53",
     "WHOLE",
     "Each",
+    "InnerError",
+    "Instance",
+    "List",
     "Name",
     "Number",
+    "OneOf",
     "Optional",
+    "Parts",
     "Rule",
+    "Table",
     "Whole",
     "check",
     "hold",
@@ -47,11 +54,28 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+K = TypeVar("K")
 Rule = Callable[[object], T]
 
 LONGEST_NAME = 200
 _SHORT = 2**20
 _INSTEAD = {"yes": "true", "no": "false", "on": "true", "off": "false"}
+
+
+class InnerError(ValueError):
+    """A rule is broken inside a value.
+
+    Parameters
+    ----------
+    place
+        The entry and its value, as they follow the name of the whole: ``"[2] = 7"``, ``".core = -1"``.
+    rule
+        The rule and the next step.
+    """
+
+    def __init__(self, place: str, rule: str) -> None:
+        super().__init__(rule)
+        self.place = place
 
 
 def whole_of(value: object) -> int | None:
@@ -225,6 +249,139 @@ class Each(Generic[T]):
         return _refuse(f"must be {self.what}")
 
 
+@dataclass(frozen=True)
+class List(Generic[T]):
+    """A sequence of values of one rule, as `Each`; errors name the entry.
+
+    Parameters
+    ----------
+    rule
+        The rule of an entry.
+    what
+        What the entries are, as in ``"names"``.
+    is_empty_valid
+        Whether it may be empty.
+    """
+
+    rule: Rule[T]
+    what: str
+    is_empty_valid: bool = True
+
+    def __call__(self, value: object) -> tuple[T, ...]:
+        """Return the entries as they are kept."""
+        if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | set | frozenset):
+            _refuse(f"must be a list of {self.what}")
+        found = tuple(_inner(self.rule, each, f"[{at}]") for at, each in enumerate(value))
+        return found if found or self.is_empty_valid else _refuse("must not be empty; leave it out")
+
+
+@dataclass(frozen=True)
+class Table(Generic[K, T]):
+    """A mapping with a rule of keys and one of values; it is kept as a read-only copy.
+
+    Parameters
+    ----------
+    key, rule
+        The rules of a key and of a value.
+    what
+        What it maps to what, as in ``"resource names to integers"``.
+    least
+        The rule of its size, as in ``"name at least one resource"``; empty if it may be empty.
+    """
+
+    key: Rule[K]
+    rule: Rule[T]
+    what: str
+    least: str = ""
+
+    def __call__(self, value: object) -> Mapping[K, T]:
+        """Return it."""
+        if not isinstance(value, Mapping):
+            return _refuse(f"must be a mapping of {self.what}")
+        found = {
+            _inner(self.key, name, ": key", " "): _inner(self.rule, each, f".{written((str(name),))}")
+            for name, each in value.items()
+        }
+        return MappingProxyType(found) if found or not self.least else _refuse(f"must {self.least}")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A word of a list.
+
+    Parameters
+    ----------
+    words
+        The words.
+    """
+
+    words: tuple[str, ...]
+
+    def __call__(self, value: object) -> str:
+        """Return it."""
+        if isinstance(value, str) and value in self.words:
+            return value
+        meant = nearest(value, self.words) if isinstance(value, str) else None
+        question = "" if meant is None else f". Did you mean {meant!r}?"
+        return _refuse(f"must be one of {', '.join(self.words)}{question}")
+
+
+@dataclass(frozen=True)
+class Instance(Generic[T]):
+    """An object of a class.
+
+    Parameters
+    ----------
+    kind
+        The class, or several.
+    """
+
+    kind: type[T] | tuple[type[T], ...]
+
+    def __call__(self, value: object) -> T:
+        """Return it."""
+        if isinstance(value, self.kind):
+            return value
+        kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
+        return _refuse(f"must be {' or '.join(_with_article(kind.__name__) for kind in kinds)}")
+
+
+@dataclass(frozen=True)
+class Parts(Generic[T]):
+    """A tuple or list of objects of a class; names are unique if the objects have names.
+
+    Parameters
+    ----------
+    kind
+        The class, or several.
+    is_unique
+        Whether names must be unique.
+    least
+        What it must hold at least, as in ``"one group"``; empty if it may be empty.
+    """
+
+    kind: type[T] | tuple[type[T], ...]
+    is_unique: bool = True
+    least: str = ""
+
+    def __call__(self, value: object) -> tuple[T, ...]:
+        """Return them."""
+        rule = Instance(self.kind)
+        if not isinstance(value, tuple | list):
+            kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
+            return _refuse(f"must be a tuple of {' and '.join(kind.__name__ for kind in kinds)}")
+        if self.least and not value:
+            return _refuse(f"must hold at least {self.least}")
+        seen: set[object] = set()
+        for at, each in enumerate(value):
+            name = getattr(_inner(rule, each, f"[{at}]"), "name", None)
+            if self.is_unique and name in seen:
+                unique = "must be unique; an earlier one has this name"
+                raise InnerError(f"[{at}].name = {shown(name)}", unique)
+            seen |= {name} - {None}
+        return tuple(value)
+
+
 def truth(value: object) -> bool:
     """Return a truth value, Python's or NumPy's, as a ``bool``."""
     if isinstance(value, bool):
@@ -290,7 +447,8 @@ def check(
     try:
         return rule(value)
     except ValueError as broken:
-        raise error(f"{name} = {written(value)}; {broken}.{where}") from None
+        place = broken.place if isinstance(broken, InnerError) else f" = {written(value)}"
+        raise error(f"{name}{place}; {_sentence(broken)}{where}") from None
 
 
 def hold(
@@ -308,6 +466,26 @@ def set_field(instance: object, name: str, value: object) -> None:
 
 def _refuse(rule: str, hint: str = "") -> NoReturn:
     raise ValueError(f"{rule}; {hint}" if hint else rule)
+
+
+def _inner(rule: Rule[T], value: object, place: str, equals: str = " = ") -> T:
+    """Return an entry of a value as its rule returns it."""
+    try:
+        return rule(value)
+    except InnerError as broken:
+        raise InnerError(f"{place}{broken.place}", str(broken)) from None
+    except ValueError as broken:
+        raise InnerError(f"{place}{equals}{shown(value)}", str(broken)) from None
+
+
+def _sentence(rule: object) -> str:
+    """Return a rule with its last full stop; a question has its own."""
+    text = str(rule)
+    return text if text.endswith((".", "?")) else f"{text}."
+
+
+def _with_article(name: str) -> str:
+    return name if name.endswith("s") else f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 def _without(value: object) -> str:

@@ -16,7 +16,7 @@ from batchlab.errors import BatchlabError, ExperimentError, shown
 from batchlab.experiment.fingerprint import fingerprint
 from batchlab.policy import Policy
 from batchlab.system import System, read_system
-from batchlab.system.tables import tables
+from batchlab.system.formats import described
 
 if TYPE_CHECKING:
     from batchlab.control import RateControl
@@ -150,12 +150,8 @@ def _some(argument: str, found: dict[str, _T]) -> dict[str, _T]:
 def _described(system: System) -> dict[str, object]:
     # Pairs, because results keep resources in the order of the system.
     groups = [[group.name, group.count, list(map(list, group.resources.items()))] for group in system.groups]
-    found = {
-        "groups": groups,
-        "equivalence": dict(system.equivalence),
-        "start_time": system.start_time,
-        **tables(system),
-    }
+    found = {**described(system), "groups": groups, "start_time": system.start_time}
+    del found["name"]
     if system.platform is None:
         return found
     return {**found, "platform": fingerprint(system.platform, "systems"), "hosts": list(system.hosts)}

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from batchlab.core.declared import declared
 from batchlab.core.vocabulary import ExecutorName  # noqa: TC001  # pydantic reads the annotations
-from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
-from batchlab.system.document import written
+from batchlab.errors import BatchlabError, ExperimentError, shown, suggest, written
 from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:

@@ -64,6 +64,7 @@ from batchlab.errors import (
     WorkloadError,
     shown,
     suggest,
+    written,
 )
 from batchlab.experiment.experiment import Experiment
 from batchlab.experiment.generator import Generator
@@ -73,8 +74,7 @@ from batchlab.experiment.source import LogFile, Source
 from batchlab.observer.description import observers_of
 from batchlab.options import RunOptions
 from batchlab.policy.load import allocator_of, policy_of
-from batchlab.system import System, read_system, toml_format
-from batchlab.system.document import written
+from batchlab.system import System, formats, read_system
 from batchlab.system.read import located
 from batchlab.trace import traces
 from batchlab.workload.log_options import check_reading
@@ -326,7 +326,7 @@ def _system(label: str, value: object, folder: Path, spooled: Spooled) -> System
         )
     if "nodes" not in value:
         with within("systems", label):
-            return toml_format.system(value)
+            return formats.system(value)
     given = checked(Nodes, value, ("systems", label)).model_dump(exclude_none=True)
     with within("systems", label):
         return System.homogeneous(**given, name=label)

@@ -9,7 +9,7 @@ from batchlab.core import rules
 from batchlab.core.random_streams import Integers, stream
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.sizes import SizeModel
-from batchlab.system.node_group import NodeGroup
+from batchlab.system.nodes import NodeGroup
 from batchlab.system.system import System
 
 __all__ = ["Limits", "Requests", "draw_requests"]

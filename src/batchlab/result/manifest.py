@@ -22,7 +22,7 @@ from batchlab.core.outputs import (
     remove_abandoned,
     remove_listed,
 )
-from batchlab.system.tables import group_fields, tables
+from batchlab.system.formats import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -230,16 +230,8 @@ def _written(file: IO[bytes]) -> dict[str, object]:
 
 def described_system(system: System) -> dict[str, object]:
     """Describe a system; a platform by its name and the hash of its contents."""
-    groups = [
-        {"name": group.name, "count": group.count, "resources": dict(group.resources), **group_fields(group)}
-        for group in system.groups
-    ]
-    found: dict[str, object] = {
-        "name": system.name,
-        "groups": groups,
-        "equivalence": dict(system.equivalence),
-        **tables(system),
-    }
+    found = described(system)
+    del found["start_time"]
     if system.platform is None:
         return found
     # Its parts are frozen, and their repr is complete.

@@ -16,7 +16,7 @@ from batchlab.result.outcome_members import group, outcome_of
 from batchlab.result.record import FORMAT, NAME
 from batchlab.result.result import Result
 from batchlab.result.workload_members import workload_of
-from batchlab.system import read_system, toml_format
+from batchlab.system import formats, read_system
 from batchlab.workload import EventStream
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _options(folder: Path, values: Mapping[str, Any]) -> RunOptions:
 def _system(folder: Path, document: dict[str, object] | None, given: System | None) -> System:
     """Return the system: the one described in the record, the one given, or the one of the original file."""
     if document is not None:
-        return toml_format.system(document)
+        return formats.system(document)
     manifest = _manifest(folder)
     found = given or _of_file(manifest["inputs"].get("system"))
     if found is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from batchlab.result.outcome_members import members_of
 from batchlab.result.table import PASS_COSTS
 from batchlab.result.workload_members import workload_members
-from batchlab.system import toml_format
+from batchlab.system import formats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def record_members(
         "observers": [*observers],
         "now": outcome.now,
         # A platform is described by its own files or code.
-        "system": None if system.platform else json.loads(toml_format.json_text(system)),
+        "system": None if system.platform else json.loads(formats.json_text(system)),
         "external_events": None if external_events is None else external_events.to_dicts(),
     }
     passes = outcome.tables.get("dispatch")

@@ -19,7 +19,7 @@ from batchlab.errors import ResultError
 from batchlab.result import traffic
 from batchlab.result.course import rates_of, saved_time
 from batchlab.result.table import allocations_table, interruptions_table, resizes_table
-from batchlab.system.limits import waiting_reasons
+from batchlab.system.queues import waiting_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
-from batchlab.system.limits import waiting_reasons
+from batchlab.system.queues import waiting_reasons
 from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.routing import routes
 

@@ -14,7 +14,7 @@ from batchlab.core.markup import card
 from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import SimulationError
-from batchlab.system.limits import waiting_reasons
+from batchlab.system.queues import waiting_reasons
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -1,20 +1,27 @@
 """Accounts with shares and users, qualities of service, and settings of fair share."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, Literal
 
+from batchlab.core import rules
+from batchlab.core.form import check_fields, reduced, refusal
+from batchlab.core.units import plain_number
+from batchlab.core.vocabulary import FairShareRuleName, UsageDecay
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.system import account_rules, rules
-from batchlab.system.checks import check_unique, checked, set_field
-
-if TYPE_CHECKING:
-    from batchlab.core.vocabulary import FairShareRuleName, UsageDecay
-    from batchlab.system.queues import Conditions
+from batchlab.system.fields import (
+    LARGEST_AMOUNT,
+    SMALLEST_AMOUNT,
+    GroupName,
+    GroupNames,
+    NotNegative,
+    Positive,
+    group_name,
+    resource_name,
+)
 
 __all__ = [
     "ROOT",
@@ -23,7 +30,6 @@ __all__ = [
     "QualityOfService",
     "check_accounts",
     "check_fair_share",
-    "check_owners",
     "check_qualities",
 ]
 
@@ -32,6 +38,65 @@ ROOT = "root"
 
 _WEEK = 604_800.0
 _DAY = 86_400.0
+_ENTRY = 3
+
+_NOT_NEGATIVE = rules.Number(0, most=LARGEST_AMOUNT, floating=True)
+_HALF_LIFE = rules.Number(
+    SMALLEST_AMOUNT, unit="seconds", finite=False, floating=True, hint='"inf" if past use always counts'
+)
+_SHARES = rules.Number(
+    SMALLEST_AMOUNT,
+    most=LARGEST_AMOUNT,
+    floating=True,
+    hint='or "parent"; leave out accounts that may have nothing',
+)
+_WEIGHTS = rules.Table(resource_name, _NOT_NEGATIVE, "resource names to numbers")
+
+
+def _or_parent(rule: rules.Rule[float]) -> Callable[[object], float | Literal["parent"]]:
+    return lambda value: "parent" if value == "parent" else rule(value)
+
+
+_USERS = rules.Table(
+    group_name,
+    _or_parent(rules.Number(0, most=LARGEST_AMOUNT, floating=True, hint='or "parent"')),
+    "users' names to shares",
+)
+
+
+def _half_life(value: object) -> float:
+    return math.inf if value == "inf" else _HALF_LIFE(value)
+
+
+def _past_usage(value: object) -> Mapping[tuple[str, str | None], float]:
+    """Check amounts by (account, user): a mapping, a table, or a list of tables as in files."""
+    rule = "must be amounts by (account, user), or a table with the columns account, user and usage"
+    if isinstance(value, Mapping):
+        entries = [(*key, amount) for key, amount in value.items() if isinstance(key, tuple)]
+        broken = len(entries) < len(value)
+    elif isinstance(value, list | tuple):
+        known = {"account", "user", "usage"}
+        broken = not all(isinstance(each, Mapping) and set(each) <= known for each in value)
+        entries = (
+            [] if broken else [(each.get("account"), each.get("user"), each.get("usage")) for each in value]
+        )
+    else:
+        broken = not {"account", "user", "usage"} <= set(getattr(value, "columns", ()))
+        entries = [] if broken else list(value.select("account", "user", "usage").iter_rows())  # type: ignore[attr-defined]
+    if broken or any(len(entry) != _ENTRY for entry in entries):
+        raise ValueError(rule)
+    found: dict[tuple[str, str | None], float] = {}
+    for account, user, amount in entries:
+        if not isinstance(account, str) or not isinstance(user, str | None):
+            raise ValueError(f"{rule}, with names or no user")  # noqa: TRY004  # as all rules
+        found[account, user] = found.get((account, user), 0.0) + _NOT_NEGATIVE(amount)
+    return MappingProxyType(found)
+
+
+def _usage_rows(usage: Mapping[tuple[str, str | None], float]) -> list[dict[str, object]]:
+    """Convert usage by (account, user) to tables as in files."""
+    rows = [{"account": of[0], "user": of[1], "usage": plain_number(each)} for of, each in usage.items()]
+    return [{name: each for name, each in row.items() if each is not None} for row in rows]
 
 
 @dataclass(frozen=True)
@@ -59,35 +124,21 @@ class Account:
         If a name or a number is invalid.
     """
 
-    name: str
-    parent: str = ROOT
-    shares: float | Literal["parent"] = 1.0
-    users: Mapping[str, float | Literal["parent"]] = field(default_factory=dict, hash=False)
-    priority: float = 0.0
+    name: GroupName
+    parent: GroupName = ROOT
+    shares: Annotated[float | Literal["parent"], _or_parent(_SHARES)] = 1.0
+    users: Annotated[Mapping[str, float | Literal["parent"]], _USERS] = field(
+        default_factory=dict, hash=False
+    )
+    priority: NotNegative = 0.0
 
     def __post_init__(self) -> None:
-        set_field(self, "name", checked(rules.group_name, self.name, "Account: name"))
-        where = f"Account {self.name!r}"
-        set_field(self, "parent", checked(rules.group_name, self.parent, f"{where}: parent"))
-        set_field(self, "shares", checked(account_rules.account_shares, self.shares, f"{where}: shares"))
+        check_fields(self, SystemDescriptionError)
         if self.name == ROOT and (self.parent, self.shares) != (ROOT, 1.0):
-            raise SystemDescriptionError(f"{where}: it is part of nothing; give it users only.")
-        if not isinstance(self.users, Mapping):
-            raise SystemDescriptionError(
-                f"{where}: users = {shown(self.users)}; must be a mapping of users' names to shares."
-            )
-        users = {
-            checked(rules.group_name, name, f"{where}: users: name"): checked(
-                account_rules.user_shares, shares, f"{where}: users.{name}"
-            )
-            for name, shares in self.users.items()
-        }
-        set_field(self, "users", MappingProxyType(users))
-        set_field(self, "priority", checked(account_rules.not_negative, self.priority, f"{where}: priority"))
+            raise refusal(self, SystemDescriptionError, "root is part of nothing; give it users only.")
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Read-only views of dictionaries cannot be pickled.
-        return Account, (self.name, self.parent, self.shares, dict(self.users), self.priority)
+        return reduced(self)
 
 
 @dataclass(frozen=True)
@@ -111,21 +162,13 @@ class QualityOfService:
         If a name or a number is invalid.
     """
 
-    name: str
-    priority: float = 0.0
-    usage_factor: float = 1.0
-    preempts: tuple[str, ...] = ()
+    name: GroupName
+    priority: NotNegative = 0.0
+    usage_factor: NotNegative = 1.0
+    preempts: GroupNames = ()
 
     def __post_init__(self) -> None:
-        set_field(self, "name", checked(rules.group_name, self.name, "QualityOfService: name"))
-        for name in ("priority", "usage_factor"):
-            where = f"QualityOfService {self.name!r}: {name}"
-            set_field(self, name, checked(account_rules.not_negative, getattr(self, name), where))
-        where = f"QualityOfService {self.name!r}: preempts"
-        given: object = self.preempts
-        if not isinstance(given, tuple | list):
-            raise SystemDescriptionError(f"{where} = {shown(given)}; must be a list of names.")
-        set_field(self, "preempts", tuple(checked(rules.group_name, name, where) for name in given))
+        check_fields(self, SystemDescriptionError)
 
 
 @dataclass(frozen=True)
@@ -166,25 +209,23 @@ class FairShare:
     """
 
     rule: FairShareRuleName = "fair_tree"
-    half_life: float = _WEEK
+    half_life: Annotated[float, _half_life] = _WEEK
     decay: UsageDecay = "exact"
-    damping: float = 1.0
-    weights: Mapping[str, float] = field(default_factory=dict, hash=False)
+    damping: Positive = 1.0
+    weights: Annotated[Mapping[str, float], _WEIGHTS] = field(default_factory=dict, hash=False)
     max_tres: bool = False
-    decay_factor: float = 0.5
-    decay_period: float = _DAY
-    least_usage: float = 1.0
-    usage: Mapping[tuple[str, str | None], float] = field(default_factory=dict, hash=False)
+    decay_factor: Annotated[float, rules.Number(0, most=1, floating=True)] = 0.5
+    decay_period: Positive = _DAY
+    least_usage: NotNegative = 1.0
+    usage: Annotated[Mapping[tuple[str, str | None], float], _past_usage] = field(
+        default_factory=dict, hash=False, metadata={"plain": _usage_rows}
+    )
 
     def __post_init__(self) -> None:
-        for name, rule in account_rules.FAIR_SHARE.items():
-            set_field(self, name, checked(rule, getattr(self, name), f"FairShare: {name}"))
-        set_field(self, "weights", MappingProxyType(dict(self.weights)))
-        set_field(self, "usage", MappingProxyType(dict(self.usage)))
+        check_fields(self, SystemDescriptionError)
 
     def __reduce__(self) -> tuple[object, ...]:
-        values = [getattr(self, name) for name in self.__dataclass_fields__]
-        return FairShare, tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
+        return reduced(self)
 
 
 def check_accounts(accounts: Sequence[Account]) -> tuple[Account, ...]:
@@ -195,15 +236,8 @@ def check_accounts(accounts: Sequence[Account]) -> tuple[Account, ...]:
     SystemDescriptionError
         If a name is duplicate, a parent is unknown, or the parents form a cycle.
     """
-    places: dict[str, int] = {}
-    for at, account in enumerate(accounts):
-        if not isinstance(account, Account):
-            raise SystemDescriptionError(f"accounts[{at}] = {shown(account)}; must be an Account.")
-        if account.name in places:
-            raise SystemDescriptionError(
-                f"accounts[{at}].name = {account.name!r}; must be unique; an earlier account has this name."
-            )
-        places[account.name] = at
+    accounts = rules.check(SystemDescriptionError, "accounts", accounts, rules.Parts(Account))
+    places = {account.name: at for at, account in enumerate(accounts)}
     for at, account in enumerate(accounts):
         if account.parent not in places and account.parent != ROOT:
             raise SystemDescriptionError(
@@ -216,24 +250,22 @@ def check_accounts(accounts: Sequence[Account]) -> tuple[Account, ...]:
     return tuple(sorted(accounts, key=lambda account: depths[account.name]))
 
 
-def check_qualities(qualities: object) -> tuple[QualityOfService, ...]:
-    """Check that the names of qualities of service are unique, and that preemption has no cycle.
+def check_qualities(qualities: Sequence[QualityOfService]) -> None:
+    """Check that qualities of service preempt known ones, without a cycle.
 
     Raises
     ------
     SystemDescriptionError
-        If a name is duplicate, a preempted name is unknown, or preemption has a cycle.
+        If a preempted name is unknown, or preemption has a cycle.
     """
-    found = check_unique(qualities, QualityOfService, "qos")
-    names = {quality.name for quality in found}
-    for at, quality in enumerate(found):
+    names = {quality.name for quality in qualities}
+    for at, quality in enumerate(qualities):
         for name in quality.preempts:
             if name not in names:
                 raise SystemDescriptionError(
                     f"qos[{at}].preempts = {shown(name)}; must be a quality of service.{suggest(name, names)}"
                 )
-    _check_order(found)
-    return found
+    _check_order(qualities)
 
 
 def _check_order(qualities: Sequence[QualityOfService]) -> None:
@@ -261,8 +293,6 @@ def check_fair_share(
     """
     if fair_share is None:
         return
-    if not isinstance(fair_share, FairShare):
-        raise SystemDescriptionError(f"fair_share = {shown(fair_share)}; must be a FairShare.")
     for name in fair_share.weights:
         if name not in resources:
             raise SystemDescriptionError(
@@ -279,37 +309,6 @@ def check_fair_share(
             raise SystemDescriptionError(
                 f"fair_share.usage: {shown(account if user is None else user)}; must be {of}.{known}"
             )
-
-
-def check_owners(
-    conditions: Mapping[str, Conditions], accounts: Sequence[Account], qualities: Sequence[QualityOfService]
-) -> None:
-    """Check that conditions name known accounts and qualities of service, if the system has any.
-
-    Parameters
-    ----------
-    conditions
-        Conditions, by their paths in the system.
-    accounts, qualities
-        The accounts and qualities of service of the system.
-
-    Raises
-    ------
-    SystemDescriptionError
-        If a name is unknown.
-    """
-    known = {
-        "accounts": [*(account.name for account in accounts), ROOT] if accounts else [],
-        "qos": [quality.name for quality in qualities],
-    }
-    for path, each in conditions.items():
-        for key, names in known.items():
-            for name in getattr(each, key) or ():
-                if names and name not in names:
-                    rule = "an account" if key == "accounts" else "a quality of service"
-                    raise SystemDescriptionError(
-                        f"{path}.{key} = {shown(name)}; must be {rule} of the system.{suggest(name, names)}"
-                    )
 
 
 def _descend(

@@ -1,32 +1,55 @@
-"""Partitions, queues, and the conditions under which they admit jobs; `workload.routing` applies them."""
+"""Partitions and queues, the conditions under which they admit jobs, limits on jobs, and preemption.
 
-from __future__ import annotations
+`batchlab.workload` applies conditions and limits to jobs.
+"""
 
 import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import Annotated, Literal, get_args
 
+from batchlab.core import rules
+from batchlab.core.form import check_fields, reduced, refusal
 from batchlab.core.node_ranges import node_ranges
-from batchlab.core.rules import Whole
+from batchlab.core.vocabulary import WAITING_REASONS, PreemptionGround, PreemptionMode
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.system import account_rules, rules
-from batchlab.system.checks import check_unique, checked, names, names_if_any, set_field
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+from batchlab.system.accounts import ROOT, Account, QualityOfService
+from batchlab.system.fields import (
+    AtLeastOne,
+    GroupName,
+    GroupNames,
+    NodeRanges,
+    NotNegative,
+    Priority,
+    ResourcesOver,
+    Seconds,
+    SomeNames,
+)
 
 __all__ = [
     "Conditions",
     "JobQueue",
+    "Limit",
+    "LimitedBy",
     "Partition",
+    "Preemption",
+    "check_limits",
+    "check_owners",
     "check_partitions",
+    "check_preemption",
     "check_queues",
+    "conditions_of",
+    "waiting_reasons",
 ]
 
-_LARGEST_PRIORITY = 2**31 - 1
-_BOUNDS = ("processors", "nodes", "time")
 OWNERS = ("users", "groups", "accounts", "qos")
 """Conditions on a name in a column of the jobs."""
+
+LimitedBy = Literal["user", "group", "account", "qos", "queue", "partition"]
+"""Columns by which jobs are counted; each value is counted separately."""
+
+_COUNTS = ("running_jobs", "submitted_jobs", "nodes", "time")
+_AMOUNTS = ("resources", "running_minutes", "total_minutes")
 
 
 @dataclass(frozen=True)
@@ -52,31 +75,25 @@ class Conditions:
         If a bound is below 1 (a time: below 0), a minimum is above its maximum, or a list of names is empty.
     """
 
-    min_processors: int | None = None
-    max_processors: int | None = None
-    min_nodes: int | None = None
-    max_nodes: int | None = None
-    min_time: float | None = None
-    max_time: float | None = None
-    users: tuple[str, ...] | None = None
-    groups: tuple[str, ...] | None = None
-    accounts: tuple[str, ...] | None = None
-    qos: tuple[str, ...] | None = None
+    min_processors: AtLeastOne | None = None
+    max_processors: AtLeastOne | None = None
+    min_nodes: AtLeastOne | None = None
+    max_nodes: AtLeastOne | None = None
+    min_time: Seconds | None = None
+    max_time: Seconds | None = None
+    users: SomeNames | None = None
+    groups: SomeNames | None = None
+    accounts: SomeNames | None = None
+    qos: SomeNames | None = None
 
     def __post_init__(self) -> None:
-        for name in _BOUNDS:
+        check_fields(self, SystemDescriptionError, "")
+        for name in ("processors", "nodes", "time"):
             least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
-            rule: Callable[[object], float] = rules.seconds if name == "time" else rules.at_least_one
-            for key, value in ((f"min_{name}", least), (f"max_{name}", most)):
-                if value is not None:
-                    set_field(self, key, checked(rule, value, key))
             if least is not None and most is not None and least > most:
                 raise SystemDescriptionError(
                     f"min_{name} = {shown(least)}; must be at most max_{name} = {shown(most)}."
                 )
-        for name in OWNERS:
-            if getattr(self, name) is not None:
-                set_field(self, name, names(getattr(self, name), name))
 
     def bounds(self, name: str) -> tuple[float, float]:
         """Return the minimum and maximum of ``processors``, ``nodes`` or ``time``."""
@@ -122,28 +139,17 @@ class Partition:
         If a value is invalid.
     """
 
-    name: str
-    nodes: str = ""
-    groups: tuple[str, ...] = ()
-    tier: int = 1
+    name: GroupName
+    nodes: NodeRanges = ""
+    groups: GroupNames = ()
+    tier: Priority = 1
     admits: Conditions = field(default_factory=Conditions)
-    priority_factor: float = 1.0
-    over_time_limit: float | None = None
+    priority_factor: NotNegative = 1.0
+    over_time_limit: NotNegative | None = None
     exclusive: bool = False
 
     def __post_init__(self) -> None:
-        set_field(self, "name", checked(rules.group_name, self.name, "Partition: name"))
-        where = f"Partition {self.name!r}"
-        set_field(self, "groups", names_if_any(self.groups, f"{where}: groups"))
-        set_field(self, "tier", checked(_priority, self.tier, f"{where}: tier"))
-        checked(node_ranges, self.nodes, f"{where}: nodes")
-        factor = checked(account_rules.not_negative, self.priority_factor, f"{where}: priority_factor")
-        set_field(self, "priority_factor", factor)
-        if self.over_time_limit is not None:
-            over = checked(account_rules.not_negative, self.over_time_limit, f"{where}: over_time_limit")
-            set_field(self, "over_time_limit", over)
-        set_field(self, "exclusive", checked(rules.truth, self.exclusive, f"{where}: exclusive"))
-        _check_conditions(self.admits, where)
+        check_fields(self, SystemDescriptionError)
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
@@ -172,22 +178,124 @@ class JobQueue:
         If a value is invalid.
     """
 
-    name: str
-    partitions: tuple[str, ...] = ()
-    priority: int = 0
+    name: GroupName
+    partitions: GroupNames = ()
+    priority: Priority = 0
     admits: Conditions = field(default_factory=Conditions)
 
     def __post_init__(self) -> None:
-        set_field(self, "name", checked(rules.group_name, self.name, "JobQueue: name"))
-        where = f"JobQueue {self.name!r}"
-        set_field(self, "partitions", names_if_any(self.partitions, f"{where}: partitions"))
-        set_field(self, "priority", checked(_priority, self.priority, f"{where}: priority"))
-        _check_conditions(self.admits, where)
+        check_fields(self, SystemDescriptionError)
 
 
-def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tuple[Partition, ...]:
-    """Check that partitions have unique names and known nodes and groups."""
-    partitions = check_unique(given, Partition, "partitions")
+@dataclass(frozen=True)
+class Limit:
+    """A limit on the simultaneous jobs or resources of a set of jobs.
+
+    Parameters
+    ----------
+    name
+        Unique name of the limit; the reason why jobs wait for it or are rejected.
+    per
+        Columns by which jobs are counted; each combination of values separately. [default: all jobs together]
+    queues, partitions
+        Queues and partitions to whose jobs the limit applies. A job that may run in several partitions counts
+        in each of them. [default: all]
+    applies_to
+        Conditions on jobs to which the limit applies. [default: all jobs]
+    running_jobs
+        Maximum number of running jobs.
+    submitted_jobs
+        Maximum number of waiting and running jobs; further jobs are rejected at submission.
+    nodes
+        Maximum number of nodes held; a node counts once for each job on it.
+    resources
+        Maximum amounts of resources held, e.g. ``{"core": 512}``.
+    time
+        Maximum seconds that a job may request; a job that requests more is rejected at submission.
+    running_minutes
+        Maximum resource-minutes that running jobs may still use, e.g. ``{"core": 100_000}``: the resources
+        held times the remainder of their ``time_limit`` (Slurm's ``GrpTRESRunMins``).
+    total_minutes
+        Maximum resource-minutes in total: the usage of past runs plus the usage of running jobs up to their
+        ``time_limit`` (Slurm's ``GrpTRESMins``, safe and without decay).
+    blocks
+        True if a job that waits for the limit blocks all jobs behind it. [default: others may pass it]
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a value is invalid, or nothing is limited.
+    """
+
+    name: GroupName
+    per: Annotated[tuple[LimitedBy, ...], rules.List(rules.OneOf(get_args(LimitedBy)), "columns")] = ()
+    queues: GroupNames = ()
+    partitions: GroupNames = ()
+    applies_to: Conditions = field(default_factory=Conditions)
+    running_jobs: AtLeastOne | None = None
+    submitted_jobs: AtLeastOne | None = None
+    nodes: AtLeastOne | None = None
+    resources: ResourcesOver = field(default_factory=dict, hash=False)
+    blocks: bool = False
+    time: Seconds | None = None
+    running_minutes: ResourcesOver = field(default_factory=dict, hash=False)
+    total_minutes: ResourcesOver = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        check_fields(self, SystemDescriptionError)
+        has_amounts = any(getattr(self, key) for key in _AMOUNTS)
+        if not has_amounts and all(getattr(self, key) is None for key in _COUNTS):
+            counted = ", ".join((*_COUNTS, *_AMOUNTS))
+            raise refusal(self, SystemDescriptionError, f"limits nothing; give one of {counted}.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return reduced(self)
+
+
+@dataclass(frozen=True)
+class Preemption:
+    """Which jobs may preempt running jobs, and what happens to the victims.
+
+    Parameters
+    ----------
+    by
+        ``"tier"``: jobs of a partition with a higher tier may preempt those of lower tiers; ``"qos"``: jobs
+        of a quality of service may preempt those of the names in its field ``preempts``.
+    mode
+        What happens to victims. ``"requeue"``: they return to the queue and restart; ``"suspend"``: they
+        return to the queue and resume; ``"cancel"``: they are killed.
+    exempt_time
+        Minimum run time of victims, seconds.
+    grace_time
+        Seconds that a victim keeps running after the decision, unless it ends before. Must be 0 if the mode
+        is ``"suspend"``.
+    youngest_first
+        Order of victims in one tier or quality of service: latest start first if true, otherwise fewest nodes
+        first.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a name is unknown, a number is invalid, or `grace_time` is given with the mode ``"suspend"``.
+    """
+
+    by: PreemptionGround = "tier"
+    mode: PreemptionMode = "requeue"
+    exempt_time: Seconds = 0.0
+    grace_time: Seconds = 0.0
+    youngest_first: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, SystemDescriptionError, "preemption.")
+        if self.grace_time and self.mode == "suspend":
+            raise SystemDescriptionError(
+                f"preemption.grace_time = {shown(self.grace_time)} with mode = 'suspend'; must be 0 there. "
+                "Leave it out, or take the mode 'requeue' or 'cancel'."
+            )
+
+
+def check_partitions(partitions: Sequence[Partition], nodes: int, groups: Collection[str]) -> None:
+    """Check that partitions have known nodes and groups."""
     for at, partition in enumerate(partitions):
         for name in partition.groups:
             if name not in groups:
@@ -199,12 +307,10 @@ def check_partitions(given: object, nodes: int, groups: Collection[str]) -> tupl
             raise SystemDescriptionError(
                 f"partitions[{at}].nodes = {shown(partition.nodes)}; must be nodes from 0 to {nodes - 1}."
             )
-    return partitions
 
 
-def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQueue, ...]:
-    """Check that queues have unique names and feed known partitions, at least one if there are partitions."""
-    queues = check_unique(given, JobQueue, "queues")
+def check_queues(queues: Sequence[JobQueue], partitions: Iterable[Partition]) -> None:
+    """Check that queues feed known partitions, at least one if there are partitions."""
     known = [partition.name for partition in partitions]
     for at, queue in enumerate(queues):
         if known and not queue.partitions:
@@ -217,12 +323,98 @@ def check_queues(given: object, partitions: Iterable[Partition]) -> tuple[JobQue
                 raise SystemDescriptionError(
                     f"queues[{at}].partitions = {shown(name)}; must be a partition.{suggest(name, known)}"
                 )
-    return queues
 
 
-def _check_conditions(given: object, where: str) -> None:
-    if not isinstance(given, Conditions):
-        raise SystemDescriptionError(f"{where}: admits = {shown(given)}; must be Conditions.")
+def waiting_reasons(limits: Iterable[Limit]) -> tuple[str, ...]:
+    """Return the reasons why jobs wait on a system with limits, in the order of their numbers."""
+    return (*WAITING_REASONS, *(limit.name for limit in limits))
 
 
-_priority = Whole(-_LARGEST_PRIORITY, _LARGEST_PRIORITY)
+def conditions_of(
+    partitions: Sequence[Partition], queues: Sequence[JobQueue], limits: Sequence[Limit]
+) -> dict[str, Conditions]:
+    """Return all conditions of a system, by their paths."""
+    admitting: list[tuple[str, Sequence[Partition | JobQueue]]] = [
+        ("partitions", partitions),
+        ("queues", queues),
+    ]
+    found = {
+        f"{name}[{at}].admits": each.admits for name, parts in admitting for at, each in enumerate(parts)
+    }
+    return found | {f"limits[{at}].applies_to": each.applies_to for at, each in enumerate(limits)}
+
+
+def check_limits(
+    limits: Sequence[Limit],
+    queues: Sequence[JobQueue],
+    partitions: Sequence[Partition],
+    resources: Collection[str],
+) -> None:
+    """Check that limits refer to known parts of the machine."""
+    known = {
+        "queues": ("queue", [queue.name for queue in queues]),
+        "partitions": ("partition", [partition.name for partition in partitions]),
+        **dict.fromkeys(_AMOUNTS, ("resource", [*resources])),
+    }
+    for at, limit in enumerate(limits):
+        for key, (kind, there) in known.items():
+            for name in getattr(limit, key):
+                if name not in there:
+                    raise SystemDescriptionError(
+                        f"limits[{at}].{key} = {shown(name)}; must be a {kind} of the system."
+                        f"{suggest(name, there)}"
+                    )
+
+
+def check_preemption(
+    preemption: Preemption | None, partitions: Sequence[Partition], qos: Sequence[QualityOfService]
+) -> None:
+    """Check that some jobs may preempt others.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If the tiers of all partitions are equal, or no quality of service preempts another.
+    """
+    if preemption is None:
+        return
+    if preemption.by == "tier" and len({partition.tier for partition in partitions}) < 2:  # noqa: PLR2004
+        raise SystemDescriptionError(
+            "preemption.by = 'tier'; must have partitions of different tiers. Give one a higher tier."
+        )
+    if preemption.by == "qos" and not any(quality.preempts for quality in qos):
+        raise SystemDescriptionError(
+            "preemption.by = 'qos'; must have a quality of service that preempts another. "
+            "Give one a list of names as preempts."
+        )
+
+
+def check_owners(
+    conditions: Mapping[str, Conditions], accounts: Sequence[Account], qualities: Sequence[QualityOfService]
+) -> None:
+    """Check that conditions name known accounts and qualities of service, if the system has any.
+
+    Parameters
+    ----------
+    conditions
+        Conditions, by their paths in the system.
+    accounts, qualities
+        The accounts and qualities of service of the system.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If a name is unknown.
+    """
+    known = {
+        "accounts": [*(account.name for account in accounts), ROOT] if accounts else [],
+        "qos": [quality.name for quality in qualities],
+    }
+    for path, each in conditions.items():
+        for key, names in known.items():
+            for name in getattr(each, key) or ():
+                if names and name not in names:
+                    rule = "an account" if key == "accounts" else "a quality of service"
+                    raise SystemDescriptionError(
+                        f"{path}.{key} = {shown(name)}; must be {rule} of the system.{suggest(name, names)}"
+                    )

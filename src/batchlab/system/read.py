@@ -1,6 +1,6 @@
 """Read files that describe machines, after recognising their format, and write batchlab's own format.
 
-`toml_format` and `accasim` interpret the documents, `batchlab.platform` platforms. This module handles bytes,
+`formats` interprets the documents, `batchlab.platform` platforms. This module handles bytes,
 encoding and syntax.
 """
 
@@ -9,17 +9,14 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from batchlab.core.documents import DocumentReader, shown_path
 from batchlab.core.lazy import import_late
 from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.core.vocabulary import GENERATOR
 from batchlab.errors import SystemDescriptionError, shown
-from batchlab.system import machines
-
-if TYPE_CHECKING:
-    from batchlab.system.system import System
+from batchlab.system import formats, machines
+from batchlab.system.system import System, check_system
 
 __all__ = ["located", "read_system", "write_system"]
 
@@ -38,8 +35,8 @@ def read_system(path: str | os.PathLike[str]) -> System:
 
     Parameters
     ----------
-    A file in batchlab's format (TOML or JSON, `batchlab.system.toml_format`) or in AccaSim's
-    (`batchlab.system.accasim`); a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`); or
+    A file in batchlab's format (TOML or JSON) or in AccaSim's (see
+    `batchlab.system.formats`); a platform, in SimGrid's XML or in batchlab's TOML (`read_platform`); or
     Slurm's ``slurm.conf``, or its folder, with included files and the files of ``sacctmgr`` next to it
     (`batchlab.slurm.read_configuration`). The suffixes ``.toml``, ``.json``, ``.xml`` and ``.conf``
     determine the format; otherwise the content does. If no such file exists: the name of a ready machine
@@ -75,11 +72,8 @@ def _read(file: str) -> System:
         document, syntax = _document(file)
         if syntax == "TOML" and "groups" not in document and _is_platform(document):
             return _on_platform(file)
-        # `--help` and machines described in Python do without pydantic.
-        from batchlab.system import accasim, toml_format  # noqa: PLC0415
-
-        is_accasim = syntax == "JSON" and accasim.recognises(document)
-        return accasim.system(document) if is_accasim else toml_format.system(document)
+        is_accasim = syntax == "JSON" and formats.is_accasim(document)
+        return formats.accasim_system(document) if is_accasim else formats.system(document)
     except SystemDescriptionError as error:
         raise _DOCUMENTS.named(file, error) from None
     except RecursionError:
@@ -173,14 +167,12 @@ def _of_slurm(file: str) -> System:
 
 def _ready_platform(name: str) -> System:
     from batchlab.platform import Platform  # noqa: PLC0415  # only platforms need it
-    from batchlab.system.system import System  # noqa: PLC0415
 
     return System.of(Platform.machine(name), name=name)
 
 
 def _on_platform(file: str) -> System:
     from batchlab.platform import read_platform  # noqa: PLC0415  # only platforms need it
-    from batchlab.system.system import System  # noqa: PLC0415
 
     platform = read_platform(file)
     return System.of(platform, name=platform.name)
@@ -209,15 +201,12 @@ def write_system(system: System, path: str | os.PathLike[str], *, overwrite: boo
     OSError
         If the file cannot be written.
     """
-    from batchlab.system import toml_format  # noqa: PLC0415  # as above
-    from batchlab.system.given import check_system  # noqa: PLC0415  # as above
-
     check_system(system)
     if system.platform is not None:
         rule = "this form holds no platform; keep the file or the code that describes the platform"
         raise SystemDescriptionError(f"system = {shown(system.name or 'of a platform')}: {rule}.")
     target = Path(path)
-    writers = {".toml": _marked_toml, ".json": toml_format.json_text}
+    writers = {".toml": _marked_toml, ".json": formats.json_text}
     writer = writers.get(target.suffix.lower())
     if writer is None:
         raise SystemDescriptionError(f"path = {shown(str(path))}; must end in .toml or .json.")
@@ -226,9 +215,7 @@ def write_system(system: System, path: str | os.PathLike[str], *, overwrite: boo
 
 
 def _marked_toml(system: System) -> str:
-    from batchlab.system import toml_format  # noqa: PLC0415  # as above
-
-    return f"# {GENERATOR}\n{toml_format.toml(system)}"
+    return f"# {GENERATOR}\n{formats.toml(system)}"
 
 
 def _document(file: str) -> tuple[dict[str, object], str]:

@@ -1,25 +1,28 @@
 """Reservations: nodes kept for maintenance, or for certain jobs, for a time (semantics, S14)."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Annotated
 
+from batchlab.core import rules
+from batchlab.core.form import check_fields, refusal
 from batchlab.core.node_ranges import node_ranges
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.system import rules
-from batchlab.system.checks import check_unique, checked, names_if_any, set_field
-from batchlab.system.queues import Conditions
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from batchlab.system.queues import Partition
+from batchlab.system.fields import LARGEST_AMOUNT, AtLeastOne, GroupName, GroupNames, NodeRanges, Seconds
+from batchlab.system.queues import Conditions, Partition
 
 __all__ = ["Reservation", "check_reservations"]
 
 _MOST_OCCURRENCES = 100_000
+_SOME_TIME = rules.Number(above=0, most=LARGEST_AMOUNT, unit="seconds", floating=True, hint='or "inf"')
+
+
+def _duration(value: object) -> float:
+    """Check a duration above 0, which may be infinite."""
+    if value == "inf" or (isinstance(value, float) and value == math.inf):
+        return math.inf
+    return _SOME_TIME(value)
 
 
 @dataclass(frozen=True)
@@ -65,65 +68,41 @@ class Reservation:
     Other jobs start on its nodes only if their time_limit ends before it begins.
     """
 
-    name: str
-    start: float
-    duration: float
-    nodes: str = ""
-    groups: tuple[str, ...] = ()
-    partitions: tuple[str, ...] = ()
-    count: int | None = None
-    every: float | None = None
-    until: float | None = None
+    name: GroupName
+    start: Seconds
+    duration: Annotated[float, _duration]
+    nodes: NodeRanges = ""
+    groups: GroupNames = ()
+    partitions: GroupNames = ()
+    count: AtLeastOne | None = None
+    every: Seconds | None = None
+    until: Seconds | None = None
     admits: Conditions | None = None
     flexible: bool = False
     cancels: bool = False
 
     def __post_init__(self) -> None:
-        set_field(self, "name", checked(rules.group_name, self.name, "Reservation: name"))
-        where = f"Reservation {self.name!r}"
-        checked(node_ranges, self.nodes, f"{where}: nodes")
-        for key in ("groups", "partitions"):
-            set_field(self, key, names_if_any(getattr(self, key), f"{where}: {key}"))
-        if self.count is not None:
-            set_field(self, "count", checked(rules.at_least_one, self.count, f"{where}: count"))
-        set_field(self, "start", checked(rules.seconds, self.start, f"{where}: start"))
-        set_field(self, "duration", checked(_duration, self.duration, f"{where}: duration"))
-        self._check_repetition(where)
-        if not isinstance(self.admits, Conditions | None):
-            raise SystemDescriptionError(
-                f"{where}: admits = {shown(self.admits)}; must be Conditions, or None for maintenance."
-            )
-        set_field(self, "flexible", checked(rules.truth, self.flexible, f"{where}: flexible"))
-        set_field(self, "cancels", checked(rules.truth, self.cancels, f"{where}: cancels"))
+        check_fields(self, SystemDescriptionError)
+        broken = self._broken_repetition()
         if self.flexible and self.admits is None:
-            raise SystemDescriptionError(
-                f"{where}: flexible = True, but no job uses it; give admits, or leave flexible out."
-            )
+            broken = "flexible = True, but no job uses it; give admits, or leave flexible out."
+        if broken:
+            raise refusal(self, SystemDescriptionError, broken)
 
-    def _check_repetition(self, where: str) -> None:
+    def _broken_repetition(self) -> str:
+        """Return the rule of repeated reservations that is broken; empty if none is."""
         if (self.every is None) != (self.until is None):
             given, missing = ("every", "until") if self.until is None else ("until", "every")
-            raise SystemDescriptionError(
-                f"{where}: {given} is given without {missing}; give both, or neither for one held once."
-            )
+            return f"{given} is given without {missing}; give both, or neither for one held once."
         if self.every is None or self.until is None:
-            return
-        every = checked(rules.seconds, self.every, f"{where}: every")
-        until = checked(rules.seconds, self.until, f"{where}: until")
-        set_field(self, "every", every)
-        set_field(self, "until", until)
-        if every < self.duration:
-            raise SystemDescriptionError(
-                f"{where}: every = {shown(every)}; must be at least duration = {shown(self.duration)}."
-            )
-        if until <= self.start:
-            raise SystemDescriptionError(
-                f"{where}: until = {shown(until)}; must be later than start = {shown(self.start)}."
-            )
-        if (until - self.start) / every > _MOST_OCCURRENCES:
-            raise SystemDescriptionError(
-                f"{where}: until = {shown(until)}; must let it begin at most {_MOST_OCCURRENCES:,} times."
-            )
+            return ""
+        if self.every < self.duration:
+            return f"every = {shown(self.every)}; must be at least duration = {shown(self.duration)}."
+        if self.until <= self.start:
+            return f"until = {shown(self.until)}; must be later than start = {shown(self.start)}."
+        if (self.until - self.start) / self.every > _MOST_OCCURRENCES:
+            return f"until = {shown(self.until)}; must let it begin at most {_MOST_OCCURRENCES:,} times."
+        return ""
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
@@ -141,10 +120,9 @@ class Reservation:
 
 
 def check_reservations(
-    given: object, nodes: int, groups: Collection[str], partitions: tuple[Partition, ...]
-) -> tuple[Reservation, ...]:
-    """Check that reservations have unique names and refer to known parts of the machine."""
-    reservations = check_unique(given, Reservation, "reservations")
+    reservations: Sequence[Reservation], nodes: int, groups: Collection[str], partitions: Sequence[Partition]
+) -> None:
+    """Check that reservations refer to known parts of the machine."""
     known = {"groups": [*groups], "partitions": [partition.name for partition in partitions]}
     for at, each in enumerate(reservations):
         for key, there in known.items():
@@ -159,14 +137,3 @@ def check_reservations(
             raise SystemDescriptionError(
                 f"reservations[{at}].nodes = {shown(each.nodes)}; must be nodes from 0 to {nodes - 1}."
             )
-    return reservations
-
-
-def _duration(value: object) -> float:
-    """Check a duration above 0, which may be infinite."""
-    if value == "inf" or (isinstance(value, float) and value == math.inf):
-        return math.inf
-    seconds = rules.seconds(value)
-    if seconds <= 0:
-        raise ValueError('must be a number of seconds above 0, or "inf"')
-    return seconds

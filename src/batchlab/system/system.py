@@ -6,16 +6,26 @@ It is a description only: the kernel tracks free resources. Needs nothing but Nu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from batchlab.core import rules
+from batchlab.core.form import check_fields, reduced
+from batchlab.core.node_ranges import node_beyond
 from batchlab.errors import SystemDescriptionError, shown, suggest
-from batchlab.system import rules
-from batchlab.system.checks import amounts, check_unique, checked, set_field
-from batchlab.system.node_group import NodeGroup
+from batchlab.system.fields import (
+    MOST_NODES,
+    RESOURCES,
+    AtLeastOne,
+    Line,
+    NodeRanges,
+    Resources,
+    StartTime,
+    Title,
+)
+from batchlab.system.nodes import NodeGroup
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,17 +33,16 @@ if TYPE_CHECKING:
 
     from batchlab.platform import Host, Platform
     from batchlab.system.accounts import Account, FairShare, QualityOfService
-    from batchlab.system.limits import Limit
-    from batchlab.system.preemption import Preemption
-    from batchlab.system.queues import JobQueue, Partition
+    from batchlab.system.nodes import SleepState
+    from batchlab.system.queues import JobQueue, Limit, Partition, Preemption
     from batchlab.system.reservations import Reservation
-    from batchlab.system.sleep_states import SleepState
 
-__all__ = ["System"]
+__all__ = ["System", "check_system"]
 
 _PROCESSOR = "core"
 _LARGEST_TOTAL = 2**63 - 1
 _SHOWN_GROUPS = 8
+_GROUPS = rules.Parts(NodeGroup, least="one group of nodes")
 
 
 @dataclass(frozen=True)
@@ -103,12 +112,12 @@ class System:
     (120, 240)
     """
 
-    groups: tuple[NodeGroup, ...]
-    equivalence: Mapping[str, int] = field(default_factory=lambda: {_PROCESSOR: 1}, hash=False)
-    name: str = ""
-    start_time: float = 0.0
-    platform: Platform | None = None
-    hosts: tuple[str, ...] = ()
+    groups: Annotated[tuple[NodeGroup, ...], _GROUPS]
+    equivalence: Resources = field(default_factory=lambda: {_PROCESSOR: 1}, hash=False)
+    name: Title = ""
+    start_time: StartTime = 0.0
+    platform: Platform | None = field(default=None, metadata={"in_file": False})
+    hosts: tuple[str, ...] = field(default=(), metadata={"in_file": False})
     partitions: tuple[Partition, ...] = ()
     queues: tuple[JobQueue, ...] = ()
     accounts: tuple[Account, ...] = ()
@@ -116,31 +125,23 @@ class System:
     fair_share: FairShare | None = None
     limits: tuple[Limit, ...] = ()
     reservations: tuple[Reservation, ...] = ()
-    preemption: Preemption | None = None
+    preemption: Preemption | None = field(default=None, metadata={"plain": asdict})
     requeue: bool = True
-    down: str = ""
-    core_multiple: int = 1
-    policy: str = ""
-    note: str = field(default="", compare=False)
+    down: NodeRanges = ""
+    core_multiple: AtLeastOne = 1
+    policy: Line = ""
+    note: Line = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        set_field(self, "name", checked(rules.title, self.name, "name"))
-        set_field(self, "start_time", checked(rules.start_time, self.start_time, "start_time"))
-        set_field(self, "groups", _groups(self.groups))
-        set_field(self, "equivalence", MappingProxyType(_equivalence(self.equivalence, self.resources)))
-        for resource, total in self.total.items():
-            if total > _LARGEST_TOTAL:
-                raise SystemDescriptionError(
-                    f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
-                )
-        set_field(self, "requeue", checked(rules.truth, self.requeue, "requeue"))
-        set_field(self, "core_multiple", checked(rules.at_least_one, self.core_multiple, "core_multiple"))
-        set_field(self, "policy", checked(rules.line, self.policy, "policy"))
-        set_field(self, "note", checked(rules.line, self.note, "note"))
-        if self.down != "":
-            self._check_down()
+        check_fields(self, SystemDescriptionError, "")
+        self._check_amounts()
+        beyond = node_beyond(self.down, self.nodes)
+        if beyond is not None:
+            raise SystemDescriptionError(
+                f"down = {shown(self.down)}; must be nodes from 0 to {self.nodes - 1}."
+            )
         listed = (self.partitions, self.queues, self.accounts, self.qos, self.limits, self.reservations)
-        if any(given != () for given in listed) or (self.fair_share, self.preemption) != (None, None):
+        if any(listed) or self.fair_share is not None or self.preemption is not None:
             self._check_sharing()
         expected = 0 if self.platform is None else self.nodes
         if len(self.hosts) != expected:
@@ -149,14 +150,32 @@ class System:
                 "Use System.of(platform)."
             )
 
-    def _check_down(self) -> None:
-        """Check the nodes that are out of service."""
-        from batchlab.core.node_ranges import node_beyond  # noqa: PLC0415  # few machines need it
-
-        if checked(lambda text: node_beyond(text, self.nodes), self.down, "down") is not None:
+    def _check_amounts(self) -> None:
+        """Check the numbers of nodes and resources, and the resources of one processor."""
+        if self.nodes > MOST_NODES:
             raise SystemDescriptionError(
-                f"down = {shown(self.down)}; must be nodes from 0 to {self.nodes - 1}."
+                f"groups: {self.nodes} nodes in all; must be at most {MOST_NODES}. "
+                "Describe fewer, larger nodes."
             )
+        self._check_processor()
+        for resource, total in self.total.items():
+            if total > _LARGEST_TOTAL:
+                raise SystemDescriptionError(
+                    f"groups: {resource} adds up to {total}; must be at most 2^63 - 1. Choose a larger unit."
+                )
+
+    def _check_processor(self) -> None:
+        """Check that nodes have the resources of one processor."""
+        broken = ""
+        for name in self.equivalence:
+            if name not in self.resources:
+                known = suggest(name, self.resources)
+                broken = f"must say what one processor is in resources that nodes have, not {name!r}.{known}"
+                break
+        if not any(self.equivalence.values()):
+            broken = "must be at least 1 of some resource; say what one processor of a log is."
+        if broken:
+            raise SystemDescriptionError(f"equivalence = {shown(dict(self.equivalence))}; {broken}")
 
     def _check_sharing(self) -> None:
         """Check the rules by which jobs share the nodes, if any."""
@@ -164,26 +183,29 @@ class System:
         from batchlab.system.accounts import (  # noqa: PLC0415
             check_accounts,
             check_fair_share,
-            check_owners,
             check_qualities,
         )
-        from batchlab.system.limits import check_limits, conditions_of  # noqa: PLC0415
-        from batchlab.system.preemption import check_preemption  # noqa: PLC0415
-        from batchlab.system.queues import check_partitions, check_queues  # noqa: PLC0415
+        from batchlab.system.queues import (  # noqa: PLC0415
+            check_limits,
+            check_owners,
+            check_partitions,
+            check_preemption,
+            check_queues,
+            conditions_of,
+        )
         from batchlab.system.reservations import check_reservations  # noqa: PLC0415
 
         names = [group.name for group in self.groups]
-        set_field(self, "partitions", check_partitions(self.partitions, self.nodes, names))
-        set_field(self, "queues", check_queues(self.queues, self.partitions))
-        set_field(self, "accounts", check_accounts(self.accounts))
-        set_field(self, "qos", check_qualities(self.qos))
+        check_partitions(self.partitions, self.nodes, names)
+        check_queues(self.queues, self.partitions)
+        rules.set_field(self, "accounts", check_accounts(self.accounts))
+        check_qualities(self.qos)
         check_fair_share(self.fair_share, self.resources, self.accounts)
-        set_field(self, "limits", check_limits(self.limits, self.queues, self.partitions, self.resources))
+        check_limits(self.limits, self.queues, self.partitions, self.resources)
         check_preemption(self.preemption, self.partitions, self.qos)
         check_owners(conditions_of(self.partitions, self.queues, self.limits), self.accounts, self.qos)
-        reservations = check_reservations(self.reservations, self.nodes, names, self.partitions)
-        set_field(self, "reservations", reservations)
-        for at, each in enumerate(reservations):
+        check_reservations(self.reservations, self.nodes, names, self.partitions)
+        for at, each in enumerate(self.reservations):
             there = sum(end - begin for begin, end in self.reservation_ranges(replace(each, count=None)))
             if each.count is not None and each.count > there:
                 raise SystemDescriptionError(
@@ -191,20 +213,7 @@ class System:
                 )
 
     def __reduce__(self) -> tuple[object, ...]:
-        equivalence = dict(self.equivalence)
-        parts = (self.groups, equivalence, self.name, self.start_time, self.platform, self.hosts)
-        sharing = (self.accounts, self.qos, self.fair_share)
-        kept = (
-            self.limits,
-            self.reservations,
-            self.preemption,
-            self.requeue,
-            self.down,
-            self.core_multiple,
-            self.policy,
-            self.note,
-        )
-        return System, (*parts, self.partitions, self.queues, *sharing, *kept)
+        return reduced(self)
 
     def __str__(self) -> str:
         described = "; ".join(
@@ -344,7 +353,11 @@ class System:
         if len(set(names)) < len(names):
             raise SystemDescriptionError("hosts names a host twice; each host is one node.")
         groups: list[NodeGroup] = []
-        given = None if resources is None else amounts(resources, "resources", rules.amount)
+        given = (
+            None
+            if resources is None
+            else rules.check(SystemDescriptionError, "resources", resources, RESOURCES)
+        )
         of_host = {host: _resources_of(known[host]) if given is None else given for host in names}
         for has, run in groupby(names, key=of_host.__getitem__):
             groups.append(NodeGroup(f"group{len(groups)}", sum(1 for _ in run), has))
@@ -449,21 +462,13 @@ def _resources_of(host: Host) -> dict[str, int]:
     return {_PROCESSOR: host.cores} | ({"gpu": host.gpus} if host.gpus else {})
 
 
-def _groups(given: object) -> tuple[NodeGroup, ...]:
-    """Check that there is at least one group, and that their names are unique."""
-    groups = check_unique(given, NodeGroup, "groups", noun="group")
-    if not groups:
-        raise SystemDescriptionError("groups is empty; must hold at least one group of nodes.")
-    nodes = sum(group.count for group in groups)
-    if nodes > rules.MOST_NODES:
-        raise SystemDescriptionError(
-            f"groups: {nodes} nodes in all; must be at most {rules.MOST_NODES}. Describe fewer, larger nodes."
-        )
-    return groups
+def check_system(system: object) -> None:
+    """Raise an error unless the argument is a system.
 
-
-def _equivalence(given: Mapping[str, int], resources: tuple[str, ...]) -> dict[str, int]:
-    """Check the resources of one processor."""
-    processor = amounts(given, "equivalence", rules.amount)
-    checked(lambda value: rules.processor(value, resources), processor, "equivalence")
-    return processor
+    Raises
+    ------
+    SystemDescriptionError
+        If it has another type, such as the path of a description.
+    """
+    if not isinstance(system, System):
+        raise SystemDescriptionError(f"system = {shown(system)}; must be a System, e.g. of read_system().")

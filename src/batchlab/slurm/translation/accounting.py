@@ -10,8 +10,7 @@ from batchlab.errors import SystemDescriptionError
 from batchlab.slurm.configuration.lines import refuse
 from batchlab.slurm.translation.machine import KILOBYTES
 from batchlab.system.accounts import ROOT, Account, FairShare, QualityOfService
-from batchlab.system.limits import Limit
-from batchlab.system.queues import Conditions
+from batchlab.system.queues import Conditions, Limit
 from batchlab.workload.resource_names import resource_of
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import FairShareRuleName
     from batchlab.slurm import Accounting, Association, Place, Quality, SlurmConfiguration
     from batchlab.slurm.translation.remarks import Remarks
-    from batchlab.system.limits import LimitedBy
+    from batchlab.system.queues import LimitedBy
 
 __all__ = ["accounts_of", "fair_share_of", "limits_of", "qualities_of"]
 

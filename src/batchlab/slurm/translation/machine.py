@@ -8,7 +8,7 @@ from batchlab.errors import SystemDescriptionError, one_line
 from batchlab.slurm.configuration.keys import at
 from batchlab.slurm.configuration.lines import refuse
 from batchlab.slurm.configuration.values import bounded_seconds
-from batchlab.system.node_group import NodeGroup
+from batchlab.system.nodes import NodeGroup
 from batchlab.system.queues import Conditions, Partition
 from batchlab.workload.resource_names import resource_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from batchlab.slurm import Timing
-from batchlab.system.preemption import Preemption
+from batchlab.system.queues import Preemption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, NoReturn
 import polars as pl
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from batchlab.core.documents import DocumentReader, written
-from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.core.documents import DocumentReader
+from batchlab.errors import WorkloadError, shown, suggest, written
 from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.logs.clock import check_zone
 from batchlab.workload.logs.outcomes import KNOWN_STATES

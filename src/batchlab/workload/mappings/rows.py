@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.core.documents import written
-from batchlab.errors import WorkloadError, reason_of, shown, suggest
+from batchlab.errors import WorkloadError, reason_of, shown, suggest, written
 from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.packing import unpacked
 from batchlab.workload.source import content_of, name_of, pieces

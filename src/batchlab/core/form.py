@@ -1,0 +1,283 @@
+"""Dataclasses as plain values: check their fields, build them from documents, convert them to documents.
+
+The annotation of a field says which values it takes:
+
+=============================  ====================================================================
+``Annotated[int, rule]``       what the rule (`batchlab.core.rules`) takes; likewise any other type
+``bool``                       true or false
+``Literal["a", "b"]``          one of the words
+a dataclass                    an object of it; in a document, a table of its fields
+``tuple[part, ...]``           objects of a dataclass with unique names; in a document, a list of tables
+``... | None``                 None too
+=============================  ====================================================================
+
+`check_fields` checks an object while it is made, and `Reader.build` makes one from a document. So a file has
+the keys and the rules of the class.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType, SimpleNamespace, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from batchlab.core import rules
+from batchlab.errors import shown, suggest, written
+
+__all__ = ["Reader", "check_fields", "plain", "reduced", "refusal"]
+
+_T = TypeVar("_T")
+_Path = tuple[int | str, ...]
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A field of a dataclass, as its annotation describes it.
+
+    Parameters
+    ----------
+    rule
+        What its values must be; None for any.
+    one, several
+        The dataclass of which it holds an object, or a tuple of objects.
+    """
+
+    rule: rules.Rule[object] | None = None
+    one: type[Any] | None = None
+    several: type[Any] | None = None
+
+
+def check_fields(instance: object, error: Callable[[str], Exception], where: str | None = None) -> None:
+    """Check the fields of a frozen dataclass while it is made, and keep what their rules return.
+
+    Parameters
+    ----------
+    instance
+        The object.
+    error
+        Makes the error of a message.
+    where
+        What precedes the name of a field in errors. [default: the class and the object's name]
+
+    Raises
+    ------
+    Exception
+        ``error("Kind 'name': field = value; rule.")`` for the first field that breaks its rule.
+    """
+    kind: Any = type(instance)
+    for name, field in _fields(kind).items():
+        value = getattr(instance, name)
+        # Defaults are valid; the annotations of fields that nobody sets are not evaluated.
+        if value is field.default or (rule := _known(kind, name).rule) is None:
+            continue
+        label = _label(kind, instance if name != "name" else None) if where is None else where
+        rules.set_field(instance, name, rules.check(error, f"{label}{name}", value, rule))
+
+
+def refusal(instance: object, error: Callable[[str], Exception], text: str) -> Exception:
+    """Return the error of an object: its class, its name and the text, ``"field = value; rule."``."""
+    return error(f"{_label(type(instance), instance)}{text}")
+
+
+def plain(part: object) -> dict[str, object]:
+    """Return the fields of a dataclass that are not at their defaults, as values of a document.
+
+    A field's metadata can have a function ``plain`` that converts its value.
+    """
+    found: dict[str, object] = {}
+    for field in fields(part):  # type: ignore[arg-type]  # a dataclass
+        value = getattr(part, field.name)
+        if field.metadata.get("in_file", True) and value != _default(field):
+            found[field.name] = field.metadata.get("plain", _plain)(value)
+    return found
+
+
+def reduced(instance: object) -> tuple[object, ...]:
+    """Return what ``__reduce__`` returns for a dataclass with read-only mappings, which cannot be pickled."""
+    values = [getattr(instance, field.name) for field in fields(instance)]  # type: ignore[arg-type]  # a dataclass
+    return type(instance), tuple(dict(each) if isinstance(each, Mapping) else each for each in values)
+
+
+class Reader:
+    """Builds objects of dataclasses from a document.
+
+    Parameters
+    ----------
+    error
+        The class of errors.
+    document
+        What the document is called in errors, with its article.
+    advice
+        The next step for a missing key, by its name.
+    """
+
+    def __init__(
+        self,
+        error: type[Exception],
+        document: str,
+        *,
+        advice: Mapping[str, str] = _NOTHING,
+    ) -> None:
+        self._error = error
+        self._document = document
+        self._advice = advice
+        self._found: list[tuple[bool, str]] = []
+
+    def build(self, kind: type[_T], document: object) -> _T:
+        """Return an object of a dataclass.
+
+        Parameters
+        ----------
+        kind
+            The dataclass.
+        document
+            A mapping of the names of its fields to values.
+
+        Raises
+        ------
+        Exception
+            With the path into the document, the value, the rule and the next step of the first error, and the
+            number of further ones.
+        """
+        built: _T | None = self._part(kind, document, ())
+        if built is not None:
+            return built
+        # A misspelt key is both unknown and missing; the unknown one is the better error.
+        _, first = min(self._found, key=lambda problem: problem[0])
+        more = f" (and {len(self._found) - 1} more)." if len(self._found) > 1 else ""
+        raise self._error(f"{first.removesuffix('.')}{more}" if more else first)
+
+    def _part(self, kind: type, given: object, path: _Path) -> Any:  # noqa: ANN401  # of the class, or None
+        if not isinstance(given, Mapping):
+            self._refuse(path, given, "must be an object of keys and values")
+            return None
+        known, before = _fields(kind), len(self._found)
+        for key in given:
+            if key not in known:
+                rule = f"is not a key of {self._document}.{suggest(str(key), known)}"
+                self._refuse((*path, str(key)), given[key], rule)
+        values = {}
+        for name, field in known.items():
+            if name in given:
+                values[name] = self._value(_known(kind, name), given[name], (*path, name))
+            elif _default(field) is MISSING:
+                advice = self._advice.get(name, "add it")
+                self._found.append((True, f"{written((*path, name))} is missing; {advice}."))
+        if len(self._found) > before:
+            return None
+        try:
+            return kind(**values)
+        except self._error as error:
+            self._found.append((False, _within(path, kind, values, str(error))))
+        return None
+
+    def _value(self, field: _Known, given: object, path: _Path) -> object:
+        if field.one is not None and given is not None:
+            return self._part(field.one, given, path)
+        if field.several is not None and given != []:
+            if isinstance(given, list):
+                return tuple(self._part(field.several, each, (*path, at)) for at, each in enumerate(given))
+            name = path[-1]
+            self._refuse(path, given, f"must be a list of {name}; in TOML write [[{name}]] before each")
+            return None
+        if field.rule is not None:
+            try:
+                return rules.check(self._error, written(path), given, field.rule)
+            except self._error as error:
+                self._found.append((False, str(error)))
+        return given
+
+    def _refuse(self, path: _Path, value: object, rule: str) -> None:
+        end = "" if rule.endswith(".") else "."
+        self._found.append((False, f"{written(path) or 'document'} = {shown(value)}; {rule}{end}"))
+
+
+@lru_cache
+def _fields(kind: type) -> Mapping[str, Field[Any]]:
+    """Return the fields of a dataclass that a document has, by name."""
+    return {each.name: each for each in fields(kind) if each.init and each.metadata.get("in_file", True)}
+
+
+@lru_cache
+def _known(kind: type, name: str) -> _Known:
+    """Return what the annotation of a field says."""
+    annotated = SimpleNamespace(__annotations__={name: _fields(kind)[name].type})
+    scope = _Scope(kind.__module__)
+    return _known_of(get_type_hints(annotated, scope.module, scope, include_extras=True)[name])
+
+
+class _Scope(dict[str, object]):
+    """The names of a module; names that it imports for type checkers only are looked up in its package."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__()
+        self.module = vars(sys.modules[module])
+        self._package = sys.modules[module.rpartition(".")[0]]
+
+    def __missing__(self, name: str) -> object:
+        if name in self.module or hasattr(builtins, name):
+            raise KeyError(name)
+        return getattr(self._package, name)
+
+
+def _known_of(kind: object) -> _Known:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType) and type(None) in inner:
+        (other,) = (each for each in inner if each is not type(None))
+        known = _known_of(other)
+        return known if known.rule is None else replace(known, rule=_or_none(known.rule))
+    if origin is Annotated:
+        return replace(_known_of(inner[0]), rule=inner[1])
+    if origin is Literal or kind is bool:
+        return _Known(rules.truth if kind is bool else rules.OneOf(inner))
+    if origin is tuple and inner[1:] == (...,) and is_dataclass(inner[0]):
+        return _Known(rules.Parts(inner[0]), several=inner[0])  # type: ignore[arg-type]  # a class
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _Known(rules.Instance(kind), one=kind)
+    return _Known()
+
+
+def _or_none(rule: rules.Rule[object]) -> rules.Rule[object]:
+    if isinstance(rule, rules.Instance):
+        return rules.Optional(rule)
+    # Documents have no None: the rule does not name it.
+    return lambda value: None if value is None else rule(value)
+
+
+def _default(field: Field[Any]) -> object:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _label(kind: type[object], named: object) -> str:
+    name = getattr(named, "name", None)
+    return f"{kind.__name__} {shown(name)}: " if name and isinstance(name, str) else f"{kind.__name__}: "
+
+
+def _within(path: _Path, kind: type[object], values: Mapping[str, object], text: str) -> str:
+    """Return the error of an object with its path in place of its class and name."""
+    place = written(path)
+    if not place or text.startswith(f"{place}."):
+        return text
+    rule = text.removeprefix(_label(kind, SimpleNamespace(**values)))
+    first = re.match(r"\w*", rule)
+    is_of_field = first is not None and first[0] in values
+    return f"{place}.{rule}" if is_of_field else f"{place}: {rule}"
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if value == math.inf:
+        return "inf"  # JSON has no such number
+    return int(value) if isinstance(value, float) and value.is_integer() else value
