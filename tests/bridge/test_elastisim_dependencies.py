@@ -10,9 +10,8 @@ import pytest
 import batchlab as bl
 from batchlab.bridge.elastisim import read_workload
 from batchlab.bridge.elastisim.algorithm_side.elastisim_python import Job, JobState, Node
-from batchlab.bridge.elastisim.jobs import read_jobs
-from batchlab.bridge.elastisim.ledger import Ledger, Reply
-from batchlab.bridge.elastisim.message import replies
+from batchlab.bridge.elastisim.jobs import Ledger, Reply, read_jobs
+from batchlab.bridge.elastisim.protocol import replies
 from batchlab.bridge.elastisim.runner import run
 from batchlab.errors import AlgorithmError, BridgeError
 from support.elastisim_projects import APPLICATION, job_of, write_project

@@ -12,7 +12,7 @@ import pytest
 from batchlab.bridge.elastisim.algorithm import Invocation, Reason
 from batchlab.bridge.elastisim.algorithm_side.elastisim_python import Job, JobType, Node, NodeState
 from batchlab.bridge.elastisim.in_process import InProcess, Schedule, run_file
-from batchlab.bridge.elastisim.ledger import Ledger, Reply
+from batchlab.bridge.elastisim.jobs import Ledger, Reply
 from batchlab.errors import AlgorithmError, BridgeError
 from support.elastisim_ledger import Books, lines_of, project
 from support.elastisim_projects import job_of

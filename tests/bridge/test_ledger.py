@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from batchlab.bridge.elastisim.jobs import JobType
-from batchlab.bridge.elastisim.ledger import (
+from batchlab.bridge.elastisim.jobs import (
     ALLOCATED,
     COMPLETED,
     FREE,
@@ -16,6 +15,7 @@ from batchlab.bridge.elastisim.ledger import (
     RESERVED,
     RUNNING,
     JobEntry,
+    JobType,
     Ledger,
     Reply,
 )

@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from batchlab.bridge.elastisim import outputs
-from batchlab.bridge.elastisim.ledger import COMPLETED, Ledger, Reply
+from batchlab.bridge.elastisim import runner
+from batchlab.bridge.elastisim.jobs import COMPLETED, Ledger, Reply
 from support.elastisim_projects import job_of
 
 
@@ -23,7 +23,7 @@ def ledger() -> Ledger:
 
 def test_job_statistics(ledger: Ledger) -> None:
     """Six digits, as ElastiSim writes them; what never came is -1."""
-    assert list(outputs.job_statistics(ledger.jobs)) == [
+    assert list(runner.job_statistics(ledger.jobs)) == [
         "ID,Type,Submit Time,Start Time,End Time,Wait Time,Makespan,Turnaround Time,Status",
         "0,malleable,0,1.23457e+06,1.23457e+06,1.23457e+06,0.25,1.23457e+06,completed",
         "1,rigid,0,-1,-1,-1,-1,-1,pending",
@@ -32,7 +32,7 @@ def test_job_statistics(ledger: Ledger) -> None:
 
 def test_node_utilization(ledger: Ledger) -> None:
     """A row at the beginning, and one for each change."""
-    assert list(outputs.node_utilization(ledger.uses, ["a", "b"])) == [
+    assert list(runner.node_utilization(ledger.uses, ["a", "b"])) == [
         "Time,Node,State,Running jobs,Expected jobs",
         "0,a,free,none,none",
         "0,b,free,none,none",
@@ -45,20 +45,20 @@ def test_node_utilization(ledger: Ledger) -> None:
 
 def test_tables_of_times() -> None:
     """Tasks, and what is in use at each glance."""
-    assert list(outputs.task_times([(12.5, 3, "n1", "fft", 0.1)])) == [
+    assert list(runner.task_times([(12.5, 3, "n1", "fft", 0.1)])) == [
         "Time,Job,Node,Task,Duration",
         "12.5,3,n1,fft,0.1",
     ]
     table = pl.DataFrame({"a": [0.0, 0.0, 0.5], "b": [1.0, 1.0, 1 / 3]})
-    assert list(outputs.shares([0.0, 1.0, 2.0], table)) == [
+    assert list(runner.shares([0.0, 1.0, 2.0], table)) == [
         "Time,a,b",
         "0,0.000000,1.000000",
         "1,0.000000,1.000000",
         "2,0.500000,0.333333",
     ]
-    assert list(outputs.shares([], table.clear())) == ["Time,a,b"]
-    assert list(outputs.network_activity([1.0], [1 / 3])) == ["Time,Utilization", "1,0.333333"]
-    assert list(outputs.pfs_utilization([1.0], [(2e9, 0.0)], (8e9, 0.0))) == [
+    assert list(runner.shares([], table.clear())) == ["Time,a,b"]
+    assert list(runner.network_activity([1.0], [1 / 3])) == ["Time,Utilization", "1,0.333333"]
+    assert list(runner.pfs_utilization([1.0], [(2e9, 0.0)], (8e9, 0.0))) == [
         "Time,Read,Write,Read (rel.),Write (rel.)",
         "1,2e+09,0,0.25,0",
     ]
@@ -66,5 +66,5 @@ def test_tables_of_times() -> None:
 
 def test_folders_are_made(tmp_path: Path) -> None:
     """ElastiSim writes nothing where the folder is missing; here it is an error."""
-    outputs.write_lines(tmp_path / "output/a.csv", ["x", "y"])
+    runner.write_lines(tmp_path / "output/a.csv", ["x", "y"])
     assert (tmp_path / "output/a.csv").read_text() == "x\ny\n"

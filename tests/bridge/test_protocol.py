@@ -14,9 +14,15 @@ import zmq
 
 from batchlab.bridge.elastisim import protocol
 from batchlab.bridge.elastisim.algorithm import Invocation, Reason
-from batchlab.bridge.elastisim.ledger import Ledger, Reply
-from batchlab.bridge.elastisim.message import FINALIZE, INVOKE, SCHEDULED, invocation_message, replies
-from batchlab.bridge.elastisim.protocol import OverZeroMQ
+from batchlab.bridge.elastisim.jobs import Ledger, Reply
+from batchlab.bridge.elastisim.protocol import (
+    FINALIZE,
+    INVOKE,
+    SCHEDULED,
+    OverZeroMQ,
+    invocation_message,
+    replies,
+)
 from batchlab.errors import AlgorithmError, BridgeError
 from support.elastisim_ledger import Books, lines_of, project
 from support.elastisim_projects import job_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from batchlab.bridge.elastisim.algorithm import Algorithm, Invocation, Reason
-from batchlab.bridge.elastisim.ledger import Ledger, Reply
-from batchlab.bridge.elastisim.transcript import Line, Recorder, Replay, read_transcript
+from batchlab.bridge.elastisim.jobs import Ledger, Reply
+from batchlab.bridge.elastisim.protocol import Line, Recorder, Replay, read_transcript
 from batchlab.errors import AlgorithmError, BridgeError
 from support.elastisim_projects import job_of
 from support.oracles import find

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import batchlab as bl
 from batchlab.errors import WorkloadError
 from batchlab.generate.arrivals import arrivals, usual_period
+from batchlab.generate.requests import SizeModel
 from batchlab.generate.resample import origin
-from batchlab.generate.sizes import SizeModel
 from batchlab.workload import Header
 from batchlab.workload.calendar_time import CalendarTime
 

@@ -13,10 +13,10 @@ from scipy.stats import ks_2samp
 import batchlab as bl
 from batchlab.bridge.elastisim import Run, run
 from batchlab.bridge.elastisim.algorithm import Algorithm, Invocation
-from batchlab.bridge.elastisim.ledger import Ledger, Reply
+from batchlab.bridge.elastisim.jobs import Ledger, Reply
 from batchlab.bridge.elastisim.project import open_project
+from batchlab.bridge.elastisim.protocol import Replay, read_transcript
 from batchlab.bridge.elastisim.runner import simulate_project
-from batchlab.bridge.elastisim.transcript import Replay, read_transcript
 from support.oracles import find
 
 EXAMPLE = Path(__file__).parents[2] / "benchmarks/elastisim_example.py"

@@ -10,7 +10,7 @@ import pytest
 import batchlab as bl
 from batchlab import queueing
 from batchlab.queueing import ensemble, mser5
-from batchlab.queueing.replications import replicate
+from batchlab.queueing.output_analysis import replicate
 
 
 def normal(rng: np.random.Generator) -> np.ndarray:

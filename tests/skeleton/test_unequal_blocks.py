@@ -8,8 +8,8 @@ import pytest
 import batchlab as bl
 from batchlab.errors import ApplicationError
 from batchlab.skeleton import Skeleton, run
-from batchlab.skeleton.alone import SkeletonRun
 from batchlab.skeleton.communicator import Communicator
+from batchlab.skeleton.skeleton import SkeletonRun
 
 ENVELOPE = 16
 BANDWIDTH = 1e9

@@ -8,17 +8,18 @@ from pathlib import Path
 
 from batchlab.bridge.elastisim.algorithm import Algorithm, Invocation, Reason
 from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
-from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
-from batchlab.bridge.elastisim.ledger import (
+from batchlab.bridge.elastisim.jobs import (
     COMPLETED,
     KILLED,
     PENDING_ALLOCATION,
     PENDING_RECONFIGURATION,
+    ElastisimJob,
     JobEntry,
     Ledger,
     Reply,
+    read_jobs,
 )
-from batchlab.bridge.elastisim.transcript import Line, read_transcript
+from batchlab.bridge.elastisim.protocol import Line, read_transcript
 from support.oracles import find
 
 __all__ = ["Books", "Project", "lines_of", "project"]

@@ -18,9 +18,8 @@ import polars as pl
 import batchlab as bl
 from batchlab.bridge import batsim
 from batchlab.bridge.elastisim.configuration import read_configuration
-from batchlab.bridge.elastisim.message import replies
-from batchlab.bridge.elastisim.transcript import read_transcript
-from batchlab.bridge.elastisim.workload import read_workload
+from batchlab.bridge.elastisim.project import read_workload
+from batchlab.bridge.elastisim.protocol import read_transcript, replies
 from batchlab.core.documents import DocumentReader
 from batchlab.experiment.specification import read_specification
 from batchlab.experiment.store import Store

@@ -27,5 +27,5 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory = tmp_path / "cache"
     monkeypatch.setenv(store.CACHE_VARIABLE, str(directory))
     monkeypatch.delenv(traces.MIRROR_VARIABLE, raising=False)
-    monkeypatch.setattr("batchlab.trace.download._PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("batchlab.trace.store._PAUSES", (0.0, 0.0, 0.0))
     return directory

@@ -165,7 +165,7 @@ def test_lengths_that_are_none(archive: Archive, cache: Path, length: str) -> No
 
 def test_a_mirror_that_never_ends(archive: Archive, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its answer does not fill the disk."""
-    monkeypatch.setattr("batchlab.trace.download._LARGEST", 100_000)
+    monkeypatch.setattr("batchlab.trace.store._LARGEST", 100_000)
     archive.files[FILE] = bytes(1_000_000)
     with pytest.raises(bl.TraceError, match=r"LCG.*sends more than 100,000 bytes"):
         bl.traces.fetch(NAME, mirror=archive.address)

@@ -4,8 +4,7 @@ A. Baranov, D. Lyakhovets, G. Savin, B. Shabanov and P. Telegin, "Measure of ade
 job management system model". See ``docs/adequacy.md``.
 """
 
-from batchlab.adequacy.comparison import Comparison
-from batchlab.adequacy.measure import compare
+from batchlab.adequacy.comparison import Comparison, compare
 from batchlab.adequacy.read import read
 from batchlab.adequacy.reference import Reference, reference
 from batchlab.adequacy.repetitions import repeat

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from batchlab.adequacy.measure import distance
+from batchlab.adequacy.comparison import distance
 from batchlab.adequacy.stream import Source, as_stream
 from batchlab.core import rules
 from batchlab.errors import AdequacyError, shown
@@ -19,8 +19,7 @@ from batchlab.errors import AdequacyError, shown
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab.adequacy.comparison import Comparison
-    from batchlab.adequacy.measure import NewEvents
+    from batchlab.adequacy.comparison import Comparison, NewEvents
     from batchlab.adequacy.pairing import Tolerance
     from batchlab.adequacy.stream import Stream
 

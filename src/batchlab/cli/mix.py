@@ -97,7 +97,7 @@ def mix(
 def _target(text: str, count: int) -> Target:
     """Parse a target; `count` is the default number of its jobs."""
     from batchlab.generate import Target  # noqa: PLC0415  # as above
-    from batchlab.generate.spelling import columns_of  # noqa: PLC0415  # here too
+    from batchlab.generate.mixing import columns_of  # noqa: PLC0415  # here too
 
     says = "count" in columns_of(text, "target")[1]
     target = Target.parse(text)
@@ -105,7 +105,7 @@ def _target(text: str, count: int) -> Target:
 
 
 def _weights(texts: list[str]) -> dict[str, float]:
-    from batchlab.generate.spelling import columns_of, weighted  # noqa: PLC0415  # as above
+    from batchlab.generate.mixing import columns_of, weighted  # noqa: PLC0415  # as above
 
     weights: dict[str, float] = {}
     for text in texts:

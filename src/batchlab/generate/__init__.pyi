@@ -23,11 +23,11 @@ from batchlab.generate.demo import demo_system as demo_system
 from batchlab.generate.demo import demo_workload as demo_workload
 from batchlab.generate.feitelson96 import FeitelsonParameters as FeitelsonParameters
 from batchlab.generate.feitelson96 import feitelson as feitelson
-from batchlab.generate.fitted_stream import FittedStream as FittedStream
-from batchlab.generate.fitted_stream import fit_stream as fit_stream
 from batchlab.generate.fitting import FAMILIES as FAMILIES
 from batchlab.generate.fitting import Fit as Fit
+from batchlab.generate.fitting import FittedStream as FittedStream
 from batchlab.generate.fitting import fit as fit
+from batchlab.generate.fitting import fit_stream as fit_stream
 from batchlab.generate.jann97 import HyperErlang as HyperErlang
 from batchlab.generate.jann97 import JannClass as JannClass
 from batchlab.generate.jann97 import JannModel as JannModel
@@ -36,8 +36,8 @@ from batchlab.generate.lublin99 import LublinParameters as LublinParameters
 from batchlab.generate.lublin99 import lublin as lublin
 from batchlab.generate.mixing import Target as Target
 from batchlab.generate.mixing import mix as mix
+from batchlab.generate.requests import SizeModel as SizeModel
 from batchlab.generate.resample import like as like
-from batchlab.generate.sizes import SizeModel as SizeModel
 from batchlab.generate.tsafrir05 import estimate_distribution as estimate_distribution
 from batchlab.generate.tsafrir05 import estimates as estimates
 from batchlab.generate.work import gflops as gflops

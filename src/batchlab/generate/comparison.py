@@ -8,7 +8,7 @@ import polars as pl
 
 from batchlab.core.random_streams import Floats, Integers
 from batchlab.errors import WorkloadError
-from batchlab.generate.calendar import MONTHS, WEEKDAYS, places
+from batchlab.generate.arrivals import MONTHS, WEEKDAYS, places
 from batchlab.generate.resample import origin
 from batchlab.generate.work import gflops
 from batchlab.workload.calendar_time import CalendarTime

@@ -1,6 +1,6 @@
 """Workloads from chosen distributions of arrivals, sizes, run times and estimates."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 import polars as pl
@@ -8,13 +8,35 @@ import polars as pl
 from batchlab.core import rules
 from batchlab.core.distributions import Distribution, draw
 from batchlab.errors import WorkloadError
-from batchlab.generate.count import count_of_jobs
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:
     from batchlab.workload.header import Header
 
-__all__ = ["from_distributions"]
+
+_MOST_JOBS = 10**9
+
+
+def count_of_jobs(jobs: SupportsIndex) -> int:
+    """Check a number of jobs.
+
+    Parameters
+    ----------
+    jobs
+        The argument.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    WorkloadError
+        If the argument is not a whole number from 1 to 10^9.
+    """
+    return rules.check(WorkloadError, "jobs", jobs, rules.Whole(1, _MOST_JOBS))
+
 
 _FINEST = 1000.0
 

@@ -28,7 +28,7 @@ from batchlab.core import rules
 from batchlab.core.distributions import Harmonic
 from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError
-from batchlab.generate.count import count_of_jobs
+from batchlab.generate.custom import count_of_jobs
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
 

@@ -20,7 +20,7 @@ import polars as pl
 from batchlab.core.distributions import Distribution, Empirical
 from batchlab.core.random_streams import Floats, stream
 from batchlab.errors import WorkloadError, shown
-from batchlab.generate.count import count_of_jobs
+from batchlab.generate.custom import count_of_jobs
 from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header
 from batchlab.workload.work import run_times

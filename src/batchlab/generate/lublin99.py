@@ -30,8 +30,8 @@ from batchlab.core.distributions import TwoStageUniform
 from batchlab.core.random_streams import Floats, stream
 from batchlab.core.vocabulary import LUBLIN_KINDS, LublinKind
 from batchlab.errors import WorkloadError
-from batchlab.generate.calendar import HALF_HOUR, SLOTS
-from batchlab.generate.count import count_of_jobs
+from batchlab.generate.arrivals import HALF_HOUR, SLOTS
+from batchlab.generate.custom import count_of_jobs
 from batchlab.workload.header import Header
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload

@@ -8,7 +8,7 @@ import numpy as np
 from batchlab.core import rules
 from batchlab.core.random_streams import Integers, stream
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.generate.sizes import SizeModel
+from batchlab.generate.requests import SizeModel
 from batchlab.system.nodes import NodeGroup
 from batchlab.system.system import System
 

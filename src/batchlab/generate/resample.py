@@ -10,9 +10,8 @@ from batchlab.core.distributions import draw
 from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.arrivals import arrivals, usual_period
-from batchlab.generate.count import count_of_jobs
-from batchlab.generate.requests import CORE, Limits, Requests, draw_requests
-from batchlab.generate.sizes import SizeModel
+from batchlab.generate.custom import count_of_jobs
+from batchlab.generate.requests import CORE, Limits, Requests, SizeModel, draw_requests
 from batchlab.generate.work import check_performance, speed
 from batchlab.system.given import check_types
 from batchlab.workload.calendar_time import CalendarTime

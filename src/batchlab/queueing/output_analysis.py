@@ -1,8 +1,12 @@
-"""Means with confidence intervals from independent replications of a model."""
+"""Means with confidence intervals from independent replications of a model, after their warm-up."""
 
 from __future__ import annotations
 
 import os
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -10,17 +14,147 @@ import numpy as np
 
 from batchlab.core import rules
 from batchlab.errors import QueueingError, shown, suggest
-from batchlab.queueing.checks import Floats, positive, whole
+from batchlab.queueing.checks import Floats, numbers, positive, whole
 from batchlab.queueing.intervals import Interval, batch_means, confidence_level, interval
-from batchlab.queueing.replications import VALUE, progress_bar, replicate
-from batchlab.queueing.warm_up import mser5
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Generator, Iterator
 
-    from batchlab.queueing.replications import Model, Series
+    import numpy.typing as npt
 
-__all__ = ["Ensemble", "Measure", "ensemble"]
+    Observations = npt.ArrayLike | Mapping[str, npt.ArrayLike]
+    Model = Callable[[np.random.Generator], Observations]
+    Series = dict[str, Floats]
+
+_BATCH = 5
+
+
+def mser5(observations: npt.ArrayLike) -> int:
+    """Determine the number of initial observations to skip.
+
+    Parameters
+    ----------
+    observations
+        Shape (n,): a series with an initial transient, such as the waits of the first jobs.
+
+    Returns
+    -------
+    int
+        A multiple of 5, at most half of the series.
+
+    Raises
+    ------
+    QueueingError
+        If it is not a column of numbers.
+
+    Notes
+    -----
+    MSER-5: of the means of batches of five, skip the first d such that the standard error of the others is
+    minimal, as if they were independent: Σ (y − ȳ)² / (m − d)², d <= m/2. K. P. White, "An effective
+    truncation heuristic for bias reduction in simulation output", Simulation 69, 1997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import batchlab as bl
+    >>> steady = np.random.default_rng(0).normal(0.0, 1.0, 1000)
+    >>> bl.queueing.mser5(np.concatenate([np.linspace(20.0, 0.0, 100), steady]))
+    95
+    """
+    series = numbers("observations", observations)
+    batches = len(series) // _BATCH
+    if batches < 2:  # noqa: PLR2004  # at most half of them is left out
+        return 0
+    means = series[: batches * _BATCH].reshape(batches, _BATCH).mean(axis=1)
+    # Sums from the end of centred values, so that squares of large numbers do not cancel.
+    means = means - means.mean()
+    left = np.arange(batches, 0, -1)
+    sums, squares = (np.cumsum(each[::-1])[::-1] for each in (means, means * means))
+    spread = np.maximum(squares - sums * sums / left, 0.0) / left**2
+    return _BATCH * int(np.argmin(spread[: batches // 2 + 1]))
+
+
+VALUE = "value"
+"""The name of the series of a model that returns a single array."""
+
+
+def replicate(model: Model, seed: int, most: int, threads: int) -> Generator[Series]:
+    """Run a model in threads with one generator per replication, and yield its series in order.
+
+    Parameters
+    ----------
+    model
+        A function that takes a generator and returns observations.
+    seed
+        Seed from which the generators are spawned: the generator of replication r is equal for all models.
+    most
+        Maximum number of replications. If the caller stops earlier, current replications are discarded.
+    threads
+        The number of parallel replications.
+
+    Yields
+    ------
+    dict
+        The series of a replication, by name.
+    """
+
+    def run(number: int) -> Series:
+        # The same children as SeedSequence.spawn creates, without a list of them.
+        sequence = np.random.SeedSequence(seed, spawn_key=(number,))
+        return series_of(model(np.random.Generator(np.random.PCG64(sequence))), number)
+
+    running: deque[Future[Series]] = deque()
+    # Let threads continue while the oldest replication is late.
+    window = 2 * threads
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for number in range(most):
+            running.append(pool.submit(run, number))
+            if len(running) >= window:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
+    finally:
+        # After an interrupt, or if the caller stops, do not wait for current replications.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def series_of(observations: Observations, number: int) -> Series:
+    """Check the observations of one replication."""
+    named = observations if isinstance(observations, Mapping) else {VALUE: observations}
+    if not named:
+        raise QueueingError(f"replication {number}: the model gave no series; give an array, or one by name.")
+    found = {}
+    for name, values in named.items():
+        series = numbers(f"replication {number}: {shown(name)}", values)
+        if not len(series):
+            raise QueueingError(
+                f"replication {number}: {shown(name)} has no observations; observe one or more."
+            )
+        broken = np.flatnonzero(~np.isfinite(series))
+        if len(broken):
+            place = f"{shown(name)}[{broken[0]}] = {series[broken[0]]:g}"
+            raise QueueingError(
+                f"replication {number}: {place}; must be finite. Leave such observations out."
+            )
+        found[str(name)] = series
+    return found
+
+
+@contextmanager
+def progress_bar(most: int, *, shows: bool) -> Iterator[Callable[[int], None]]:
+    """Show the number of finished replications on standard error, if `shows` is true."""
+    if not shows:
+        yield lambda _done: None
+        return
+    from rich.console import Console  # noqa: PLC0415  # only where a bar is asked for
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress("replications", *columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=most)
+        yield lambda done: bar.update(task, completed=done)
+
 
 _WIDER = 100
 """The default maximum of replications for a requested precision is this factor times `replications`."""

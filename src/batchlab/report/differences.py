@@ -9,7 +9,7 @@ import numpy as np
 
 from batchlab.errors import QueueingError
 from batchlab.plot.results import jobs_of
-from batchlab.queueing.bootstrap import Bootstrap, block_bootstrap
+from batchlab.queueing.intervals import Bootstrap, block_bootstrap
 from batchlab.result import metrics
 
 if TYPE_CHECKING:

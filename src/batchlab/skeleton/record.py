@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Collective", "Group", "Kind", "Posts", "Record", "Site", "spelled"]
 
-_OWN = ("batchlab.skeleton.record", "batchlab.skeleton.communicator", "batchlab.skeleton.grid")
+_OWN = ("batchlab.skeleton.record", "batchlab.skeleton.communicator", "batchlab.skeleton.communicator")
 
 
 class Kind(IntEnum):

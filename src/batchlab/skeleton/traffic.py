@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from batchlab.platform.platform import Platform
-    from batchlab.skeleton.alone import SkeletonRun
+    from batchlab.skeleton.skeleton import SkeletonRun
 
 __all__ = ["MessageClass", "Traffic", "measure"]
 

@@ -123,7 +123,7 @@ def fetch(
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target, "wb") as file:
         try:
-            from batchlab.trace.download import download  # noqa: PLC0415  # what is there needs no network
+            from batchlab.trace.store import download  # noqa: PLC0415  # what is there needs no network
 
             download(address, file, progress=progress)
         except TraceError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from batchlab.bridge.elastisim.ledger import JobEntry, Ledger, Reply
+    from batchlab.bridge.elastisim.jobs import JobEntry, Ledger, Reply
 
 __all__ = ["Algorithm", "Invocation", "Reason"]
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from batchlab.bridge.elastisim.algorithm import Algorithm
 from batchlab.bridge.elastisim.algorithm_side import elastisim_python
-from batchlab.bridge.elastisim.ledger import Reply
-from batchlab.bridge.elastisim.message import job_message, node_message
+from batchlab.bridge.elastisim.jobs import Reply
+from batchlab.bridge.elastisim.protocol import job_message, node_message
 from batchlab.errors import AlgorithmError, BatchlabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from batchlab.bridge.elastisim.algorithm import Invocation
-    from batchlab.bridge.elastisim.ledger import JobEntry, Ledger, NodeEntry
+    from batchlab.bridge.elastisim.jobs import JobEntry, Ledger, NodeEntry
 
 __all__ = ["InProcess", "Schedule", "run_file"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from batchlab.bridge.elastisim.algorithm import Algorithm, Invocation, Reason
-from batchlab.bridge.elastisim.ledger import (
+from batchlab.bridge.elastisim.jobs import (
     COMPLETED,
     IN_RECONFIGURATION,
     KILLED,
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from batchlab._kernel import Job
-    from batchlab.bridge.elastisim.jobs import ElastisimJob
-    from batchlab.bridge.elastisim.ledger import Reply
+    from batchlab.bridge.elastisim.jobs import ElastisimJob, Reply
     from batchlab.seam.view import View
 
 __all__ = ["PATIENCE", "ElastisimScheduler", "Witness", "number_or_text"]

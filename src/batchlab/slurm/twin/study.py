@@ -11,9 +11,8 @@ import polars as pl
 
 from batchlab.core.text_tables import Table, render
 from batchlab.errors import TwinError, one_line, shown
-from batchlab.queueing.bootstrap import block_bootstrap
 from batchlab.queueing.checks import positive, whole
-from batchlab.queueing.intervals import confidence_level
+from batchlab.queueing.intervals import block_bootstrap, confidence_level
 from batchlab.slurm.configuration.report import Differences, differences
 from batchlab.slurm.twin.log import checked_name
 from batchlab.slurm.twin.text import amount, amounts, unit_of, wrapped
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from batchlab.queueing.bootstrap import Bootstrap
+    from batchlab.queueing.intervals import Bootstrap
     from batchlab.result.result import Result
     from batchlab.slurm.twin.text import Unit
     from batchlab.slurm.twin.twin import Twin

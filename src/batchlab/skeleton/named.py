@@ -1,4 +1,4 @@
-"""The built-in skeletons by name, and parsing of their arguments."""
+"""The built-in skeletons by name, and the conversion of their arguments to the declared types."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from weakref import WeakValueDictionary
 
 from batchlab.application.application import Application, Phase
 from batchlab.core.documents import without_duplicates
-from batchlab.core.spec import Call, Grammar, Value, as_json, written
+from batchlab.core.spec import Call, Grammar, Value, as_json, flag_of, written
+from batchlab.core.units import is_finite, is_whole
 from batchlab.errors import ApplicationError, shown, suggest
-from batchlab.skeleton.applications import multiplication, patterns, solvers, stencils
+from batchlab.skeleton import applications
 from batchlab.skeleton.collectives.registry import AUTOMATIC, FAMILIES
 from batchlab.skeleton.options import MessageOptions
 from batchlab.skeleton.skeleton import Skeleton
-from batchlab.skeleton.typed_values import typed_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,69 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import Fidelity
     from batchlab.skeleton.communicator import Communicator
 
-__all__ = ["APPLICATIONS", "arguments_of", "named", "named_application"]
+
+_OPTIONAL = " | None"
+_LIST = "Sequence["
+
+
+def typed_value(value: object, annotation: str) -> object:
+    """Convert a value to a declared type.
+
+    Parameters
+    ----------
+    value
+        A JSON value, or a text.
+    annotation
+        ``bool``, ``int``, ``float`` (an amount, >= 0), ``str``, or a ``Sequence[…]`` of them; with `` |
+        None`` at the end if None is allowed.
+
+    Raises
+    ------
+    ValueError
+        If the value does not match the type; the message is the rule.
+
+    Examples
+    --------
+    >>> typed_value("False", "bool"), typed_value(3.0, "int"), typed_value([4, 2], "Sequence[int] | None")
+    (False, 3, (4, 2))
+    """
+    if hasattr(value, "tolist"):  # NumPy's
+        value = value.tolist()
+    if annotation.endswith(_OPTIONAL):
+        return None if value is None else typed_value(value, annotation.removesuffix(_OPTIONAL))
+    if annotation.startswith(_LIST):
+        inside = annotation.removeprefix(_LIST).removesuffix("]")
+        if not isinstance(value, list | tuple):
+            raise ValueError("must be a list")
+        return tuple(typed_value(each, inside) for each in value)
+    return _TYPES[annotation](value)
+
+
+def _whole(value: object) -> int:
+    if is_whole(value) or (isinstance(value, float) and value.is_integer()):
+        return int(value)
+    raise ValueError("must be a whole number")
+
+
+def _amount(value: object) -> float:
+    if is_finite(value) and value >= 0:
+        return value
+    raise ValueError("must be a finite number >= 0, without a unit")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError("must be a text")
+
+
+_TYPES: dict[str, Callable[[object], object]] = {
+    "bool": flag_of,
+    "int": _whole,
+    "float": _amount,
+    "str": _text,
+}
+
 
 _ARGUMENTS = Grammar("application", ApplicationError, "size=1024, iterations=10")
 _ROOTED = {"bcast", "reduce", "gather", "scatter"}
@@ -53,11 +115,7 @@ def collective(
 
 
 APPLICATIONS: dict[str, Callable[..., None]] = {
-    **{
-        name: getattr(module, name)
-        for module in (patterns, stencils, multiplication, solvers)
-        for name in module.__all__
-    },
+    **{function.__name__: function for function in applications.APPLICATIONS},
     **{family: partial(collective, family=family) for family in FAMILIES},
 }
 """The functions of the built-in skeletons by name."""

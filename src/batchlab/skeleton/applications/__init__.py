@@ -1,1 +1,0 @@
-"""Built-in skeletons: message-passing applications by name and arguments."""
