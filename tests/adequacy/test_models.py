@@ -1,5 +1,7 @@
 """How adequate our own simulations are as models of a real Slurm, fed with the same stream."""
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 import pytest
@@ -25,6 +27,7 @@ def model(policy: str, seconds: float = 0.0) -> bl.Result:
     return bl.simulate(bl.Workload.from_table(jobs, overrun="keep"), SYSTEM, policy, overheads=overheads)
 
 
+@cache
 def measures(policy: str, seconds: float, runs: str = "fifo") -> list[float]:
     """Give P from both real runs."""
     result = model(policy, seconds)

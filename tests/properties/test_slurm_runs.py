@@ -1,8 +1,10 @@
 """The kernel runs workloads under Slurm's controller as the reference does, job by job and node by node."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -17,9 +19,13 @@ from reference.slurm_runs import Place, run
 from support.slurm_machine_parameters import parameters_on
 from support.slurm_run_cases import SlurmCase, random_case
 
-CASES = 480
-CHUNKS = 8
-STARTING = 30
+CASES = 240
+CHUNKS = 4
+# Among these are runs that each of the beginnings changes.
+STARTING = range(10, 20)
+# `BATCHLAB_CASES=10000 pytest -m campaign tests/properties`
+CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "5000"))
+CAMPAIGN_CHUNK = 250
 # Runs in which kernel and reference once differed.
 FOUND = (203_658,)
 
@@ -182,18 +188,34 @@ def expected(case: SlurmCase) -> dict[int, Place]:
     )
 
 
+@cache
+def usual(number: int) -> tuple[SlurmCase, dict[int, Place]]:
+    """Give a random case, and what the reference makes of it."""
+    case = random_case(number)
+    return case, expected(case)
+
+
 @pytest.mark.parametrize("first", [30.5, 200.0, 1000.0])
 def test_runs_of_a_controller_that_has_just_started(first: float) -> None:
     """No cycle of backfill begins before `backfill_start`."""
     differ = 0
-    for number in range(STARTING):
-        usual = random_case(number)
-        case = replace(usual, controller=replace(usual.controller, backfill_start=first))
+    for number in STARTING:
+        before, known = usual(number)
+        case = replace(before, controller=replace(before.controller, backfill_start=first))
         policy = Policy(case.order, backfill="slurm", slurm=parameters_of(case))
         places = expected(case)
         assert starts_of(result_of(case, policy)) == places, f"case {number}: {case}"
-        differ += places != expected(usual)
+        differ += places != known
     assert differ > 0
+
+
+def check(number: int) -> Counter[str]:
+    """Check that every job starts when the reference starts it, and count what happens."""
+    case, places = usual(number)
+    result = result_of(case, Policy(case.order, backfill="slurm", slurm=parameters_of(case)))
+    assert starts_of(result) == places, f"case {number}: {case}"
+    waited = sum(places[job.row][0] > job.submit_time + 90 for job in case.jobs if job.row in places)
+    return Counter(started=len(places), waited=waited, requeued=len(result.interruptions))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -201,14 +223,15 @@ def test_runs(chunk: int) -> None:
     """Every job starts when the reference starts it, with the same tasks on the same nodes."""
     seen = Counter[str]()
     for number in (*range(chunk, CASES, CHUNKS), *FOUND[chunk::CHUNKS]):
-        case = random_case(number)
-        policy = Policy(case.order, backfill="slurm", slurm=parameters_of(case))
-
-        result = result_of(case, policy)
-        places = expected(case)
-        assert starts_of(result) == places, f"case {number}: {case}"
-        waited = sum(places[job.row][0] > job.submit_time + 90 for job in case.jobs if job.row in places)
-        seen.update(started=len(places), waited=waited, requeued=len(result.interruptions))
+        seen += check(number)
     assert seen["started"] > 300
     assert seen["waited"] > 30
     assert seen["requeued"] > 0
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("begin", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
+def test_campaign(begin: int) -> None:
+    """Cases that CI has no time for."""
+    for number in range(begin, begin + CAMPAIGN_CHUNK):
+        check(number)
