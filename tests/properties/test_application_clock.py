@@ -12,8 +12,8 @@ from batchlab import tasks
 from batchlab.core.vocabulary import SharingModel
 from support.clock_cases import clock_case, ran
 
-CASES = 120
-CHUNKS = 6
+CASES = 60
+CHUNKS = 3
 BESIDE = 30
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_application_clock.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "5000"))

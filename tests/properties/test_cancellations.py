@@ -18,8 +18,8 @@ from support.rate_cases import controlled
 from support.schedule_cases import Case
 from support.schedule_runs import outcomes
 
-CASES = 504
-CHUNKS = 6
+CASES = 252
+CHUNKS = 3
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_cancellations.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
 CAMPAIGN_CHUNK = 250

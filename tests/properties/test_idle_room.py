@@ -16,8 +16,8 @@ from support.schedule_cases import Case, random_case
 from support.schedule_runs import Expected, differences, expected_of, fail_if_different
 
 RULES = (("easy", 1), ("easy", 2), ("easy", 4), ("conservative", 1), ("conservative", 1))
-CASES = 600
-CHUNKS = 12
+CASES = 300
+CHUNKS = 6
 # `BATCHLAB_CASES=50000 pytest -m campaign tests/properties/test_idle_room.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "20000"))
 CAMPAIGN_CHUNK = 500

@@ -18,8 +18,8 @@ import batchlab as bl
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CASES = 600
-CHUNKS = 6
+CASES = 300
+CHUNKS = 3
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "50000"))
 CAMPAIGN_CHUNK = 500
 UNSEEN = 1_000_000

@@ -19,8 +19,8 @@ from support.rate_cases import RULES, controlled
 from support.schedule_cases import Case, grouped
 from support.schedule_runs import simulation_of
 
-CASES = 504
-CHUNKS = 12
+CASES = 252
+CHUNKS = 6
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_rates.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
 CAMPAIGN_CHUNK = 250

@@ -12,8 +12,8 @@ from support.queue_cases import limited, queued, reserved
 from support.rate_cases import controlled
 from support.schedule_cases import Case
 
-CASES = 504
-CHUNKS = 6
+CASES = 252
+CHUNKS = 3
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_run_events.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
 CAMPAIGN_CHUNK = 250

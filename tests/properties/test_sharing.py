@@ -7,8 +7,8 @@ import pytest
 
 from support.sharing_cases import MODELS, expected, found, random_case
 
-CASES = 600
-CHUNKS = 10
+CASES = 300
+CHUNKS = 5
 # `BATCHLAB_CASES=100000 pytest -m campaign tests/properties`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "20000"))
 CAMPAIGN_CHUNK = 500

@@ -14,8 +14,8 @@ from support.schedule_cases import BACKFILLS, Case, disturbed, random_case
 from support.schedule_runs import fail_if_different
 from support.sleep_cases import sleeping, sleeping_differences
 
-CASES = 480
-CHUNKS = 8
+CASES = 240
+CHUNKS = 4
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_sleep.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
 CAMPAIGN_CHUNK = 250

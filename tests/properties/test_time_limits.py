@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from support.schedule_cases import Case
 
-CASES = 600
-CHUNKS = 6
+CASES = 300
+CHUNKS = 3
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_time_limits.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
 CAMPAIGN_CHUNK = 250
