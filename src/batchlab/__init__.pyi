@@ -59,7 +59,7 @@ from batchlab.experiment import Experiment as Experiment
 from batchlab.experiment import Runs as Runs
 from batchlab.experiment import dispatchers as dispatchers
 from batchlab.monitor import Monitor as Monitor
-from batchlab.monitor.progress_bar import ProgressBar as ProgressBar
+from batchlab.monitor.panel import ProgressBar as ProgressBar
 from batchlab.observer import CarbonIntensity as CarbonIntensity
 from batchlab.observer import EnergyPrice as EnergyPrice
 from batchlab.observer import Failures as Failures

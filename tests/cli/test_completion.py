@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from batchlab.cli.completion import complete_log, complete_machine, complete_policy
+from batchlab.cli.options import complete_log, complete_machine, complete_policy
 from batchlab.policy import ALLOCATORS, Policy
 
 

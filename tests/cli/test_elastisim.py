@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from batchlab.cli import main, progress
+from batchlab.cli import main, output
 from batchlab.monitor import runs
 from support.terminal import Terminal
 
@@ -150,7 +150,7 @@ def test_the_progress_bar(project: Path, monkeypatch: pytest.MonkeyPatch, *, wan
     """On a terminal, where `show_progress_bar` does not say otherwise."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
     if not wanted:
         changed(project, "configuration.json", show_progress_bar=False)
     assert main(arguments(project, *algorithm(project))) == 0

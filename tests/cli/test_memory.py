@@ -1,6 +1,6 @@
 """Peak memory."""
 
-from batchlab.cli.memory import peak_memory
+from batchlab.cli.process import peak_memory
 
 
 def test_the_peak_only_rises() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -13,7 +12,7 @@ import typer
 
 import batchlab as bl
 from batchlab.cli import main
-from batchlab.cli.application import application
+from batchlab.cli.application import application, command_of
 from batchlab.cli.commands import COMMANDS
 from batchlab.cli.guarded import OUTPUTS, output_parameters
 from cli.conftest import LOG, SPEC
@@ -91,7 +90,7 @@ CASES = {
 def commands() -> Iterator[Callable[..., Any]]:
     """Find the functions of all commands, those in groups too."""
     for name in COMMANDS:
-        command = getattr(import_module(f"batchlab.cli.{name}"), name)
+        command = command_of(name)
         found = command.registered_commands if isinstance(command, typer.Typer) else ()
         yield from (inspect.unwrap(each.callback) for each in found if each.callback is not None)
         if not isinstance(command, typer.Typer):

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from batchlab.cli import main
-from batchlab.cli.application import application
+from batchlab.cli.application import application, command_of
 from batchlab.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def test_the_overview_is_what_typer_shows(
 @pytest.mark.parametrize("name", [*COMMANDS])
 def test_a_command_is_summed_up_by_its_first_line(name: str) -> None:
     """The table says what the command's own help begins with."""
-    command: typer.Typer | Callable[..., object] = getattr(import_module(f"batchlab.cli.{name}"), name)
+    command: typer.Typer | Callable[..., object] = command_of(name)
     own = command.info.help if isinstance(command, typer.Typer) else inspect.getdoc(command)
     assert isinstance(own, str)
     assert " ".join(own.split("\n\n")[0].split()) == COMMANDS[name]

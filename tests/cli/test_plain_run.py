@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 LEFT_OUT = {"batchlab.monitor", "matplotlib", "numpy", "polars", "pydantic", "rich", "scipy"}
 UNUSED = {
-    "batchlab.cli.streamed_events",
-    "batchlab.cli.streamed_overheads",
     "batchlab.control",
     "batchlab.core.documents",
     "batchlab.core.markup",

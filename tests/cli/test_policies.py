@@ -3,7 +3,7 @@
 import pytest
 
 from batchlab.cli import main
-from batchlab.cli.policies import EXAMPLES
+from batchlab.cli.catalogues import EXAMPLES
 from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, PREDICTORS, Policy
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from batchlab.cli import progress
+from batchlab.cli import output
 from batchlab.experiment.course import Course, Underway
 from support.terminal import Terminal
 
@@ -21,7 +21,7 @@ def made_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Make standard error a terminal of 120 columns, on which bars appear at once."""
     made = Terminal()
     monkeypatch.setattr(sys, "stderr", made)
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
@@ -32,7 +32,7 @@ def test_a_run_shows_date_jobs_rate_and_rest(monkeypatch: pytest.MonkeyPatch) ->
     """The simulated date where it is known, else the day; a long policy's name is cut."""
     terminal = made_terminal(monkeypatch)
     begin = dt.datetime(2002, 7, 28, tzinfo=dt.UTC)
-    with progress.run_bar(
+    with output.run_bar(
         "easy(order=sjf, allocator=best_fit)", lambda now: begin + dt.timedelta(0, now)
     ) as show:
         assert show is not None
@@ -41,7 +41,7 @@ def test_a_run_shows_date_jobs_rate_and_rest(monkeypatch: pytest.MonkeyPatch) ->
     assert "1,000/4,000" in terminal.written
     assert "/s 2002-07-29" in terminal.written
     assert "left" in terminal.written
-    with progress.count_bar("easy", lambda _now: None) as count:
+    with output.count_bar("easy", lambda _now: None) as count:
         assert count is not None
         count(1000, 3 * 86_400.0)
     assert "1,000 jobs done" in terminal.written
@@ -51,10 +51,10 @@ def test_a_run_shows_date_jobs_rate_and_rest(monkeypatch: pytest.MonkeyPatch) ->
 def test_reading_shows_how_much_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the position in the file, which the system tells."""
     terminal = made_terminal(monkeypatch)
-    monkeypatch.setattr(progress, "_REFRESH", 0.02)
+    monkeypatch.setattr(output, "_REFRESH", 0.02)
     path = tmp_path / "a_large_log.swf"
     path.write_bytes(b"x" * 4_000_000)
-    with progress.reading_bar(path), path.open("rb") as file:
+    with output.reading_bar(path), path.open("rb") as file:
         file.read(1_000_000)
         said = "/4.0 MB" if sys.platform == "linux" else "reading"
         deadline = time.monotonic() + 20
@@ -66,7 +66,7 @@ def test_reading_shows_how_much_is_read(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_nobody_looks_at_a_file(tmp_path: Path) -> None:
     """Without a terminal there is no bar, and no thread for it."""
-    with progress.reading_bar(tmp_path), progress.run_bar("easy", lambda _now: None) as show:
+    with output.reading_bar(tmp_path), output.run_bar("easy", lambda _now: None) as show:
         assert show is None
 
 
@@ -77,7 +77,7 @@ def test_an_experiment_shows_runs_jobs_and_date(monkeypatch: pytest.MonkeyPatch)
         Underway(jobs, 4000, days * 86_400.0, dt.datetime(2002, 7, 28 + days, tzinfo=dt.UTC))
         for jobs, days in ((2000, 2), (1000, 1))
     )
-    with progress.experiment_bar("seth") as show:
+    with output.experiment_bar("seth") as show:
         assert show is not None
         show(Course(1, 5, 7000, (later, earlier)))
     assert "1/5 runs" in terminal.written

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from batchlab.cli import main, progress
+from batchlab.cli import main, output
 from batchlab.workload import read_swf, write_table
 from support.terminal import Terminal
 
@@ -330,7 +330,7 @@ def test_long_runs_show_their_progress(
     """On a terminal, and only after a while."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    monkeypatch.setattr(output, "_PATIENCE", patience)
     assert main(["run", str(log), "--policy", "easy"]) == 0
     assert ("easy" in terminal.written) == shown
 

@@ -10,7 +10,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
-from batchlab.cli.log import gives_memory
+from batchlab.cli.request import gives_memory
 
 if TYPE_CHECKING:
     from pathlib import Path

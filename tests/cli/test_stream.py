@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from batchlab.cli import main, progress
+from batchlab.cli import main, output
 from batchlab.generate import demo_workload
 from batchlab.workload import write_swf
 
@@ -173,7 +173,7 @@ def test_a_streamed_run_shows_its_progress(
     write_swf(demo_workload(60_000), tmp_path / "long.swf")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     for patience, shown in ((60.0, False), (0.0, True)):
-        monkeypatch.setattr(progress, "_PATIENCE", patience)
+        monkeypatch.setattr(output, "_PATIENCE", patience)
         words = ["--nodes", "32", "--cores", "8", "--policy", "easy", "--stream"]
         assert main(["run", str(tmp_path / "long.swf"), *words]) == 0
         written = capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
-from batchlab.cli.streamed_events import scanned
+from batchlab.cli.stream import scanned
 from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS
 
 NODES = 6

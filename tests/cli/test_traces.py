@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from batchlab.cli import main, progress
+from batchlab.cli import main, output
 from batchlab.trace import catalogue, store, traces
 from batchlab.workload.mappings import catalogue as mappings
 from support.trace_archive import Archive, serving
@@ -123,8 +123,8 @@ def test_downloads_show_their_progress(
 ) -> None:
     """On a terminal, after a while."""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    with progress.transfer_bar("LCG-2005-1") as advance:
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
+    with output.transfer_bar("LCG-2005-1") as advance:
         assert advance is not None
         advance(1, None)
         advance(50_000, 100_000)

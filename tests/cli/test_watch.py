@@ -14,9 +14,8 @@ import pytest
 import batchlab as bl
 from batchlab.cli import main
 from batchlab.monitor import runs
-from batchlab.monitor.endpoint import Endpoint
-from batchlab.monitor.snapshot import Phase, RunFacts, Snapshot
-from batchlab.monitor.snapshot_exchange import SnapshotExchange
+from batchlab.monitor.runs import Endpoint
+from batchlab.monitor.snapshot import Phase, RunFacts, Snapshot, SnapshotExchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from batchlab.errors import ExperimentError
-from batchlab.experiment.dispersion import dispersion, half_width
+from batchlab.experiment.runs import dispersion, half_width
 
 TABLE = pl.DataFrame(
     {

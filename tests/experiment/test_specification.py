@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import batchlab as bl
-from batchlab.experiment.generator import generators
-from batchlab.experiment.source import LogFile
+from batchlab.experiment.source import LogFile, generators
 from batchlab.experiment.specification import Specification, read_specification
 from batchlab.generate import demo_workload
 

@@ -20,9 +20,8 @@ import pytest
 
 import batchlab as bl
 from batchlab.experiment import Experiment
-from batchlab.experiment.memory import MemoryWatch, resident_memory
+from batchlab.experiment.execution import MemoryWatch, execute, resident_memory
 from batchlab.experiment.store import Store
-from batchlab.experiment.work import execute
 from batchlab.result.archive import compact, read_archive, read_document, table_digest, write_archive
 from support.experiments import COSTS, SYSTEM, made, small
 
@@ -320,7 +319,7 @@ def test_memory_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
         looks.append(told[0])
         return told[0]
 
-    monkeypatch.setattr("batchlab.experiment.memory.resident_memory", tell)
+    monkeypatch.setattr("batchlab.experiment.execution.resident_memory", tell)
     with MemoryWatch() as watch:
         told[0] = 1000
         seen = len(looks)
@@ -333,7 +332,7 @@ def test_memory_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 RESIDENT = """
 import mmap
-from batchlab.experiment.memory import resident_memory
+from batchlab.experiment.execution import resident_memory
 before = resident_memory()
 block = mmap.mmap(-1, 64_000_000)
 block.write(bytes(64_000_000))
@@ -356,7 +355,7 @@ def test_resident_memory_is_that_of_the_process() -> None:
 
 def test_memory_that_nobody_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Is None, not 0."""
-    monkeypatch.setattr("batchlab.experiment.memory._STATUS", Path("/nonexistent"))
+    monkeypatch.setattr("batchlab.experiment.execution._STATUS", Path("/nonexistent"))
     with MemoryWatch() as watch:
         pass
     assert watch.average is watch.maximum is None

@@ -8,8 +8,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.monitor import runs
-from batchlab.monitor.snapshot import RunFacts, Snapshot
-from batchlab.monitor.snapshot_exchange import SnapshotExchange
+from batchlab.monitor.snapshot import RunFacts, Snapshot, SnapshotExchange
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
-from batchlab.monitor import progress_bar
+from batchlab.monitor import panel
 
 if TYPE_CHECKING:
     import pytest
@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
 
 def clock(monkeypatch: pytest.MonkeyPatch, *times: float) -> None:
     """Let the clock show these times, one after the other."""
-    monkeypatch.setattr(progress_bar, "time", SimpleNamespace(monotonic=iter(times).__next__))
+    monkeypatch.setattr(panel, "time", SimpleNamespace(monotonic=iter(times).__next__))
 
 
 def test_on_a_terminal_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import batchlab as bl
-from batchlab.monitor.history import History
-from batchlab.monitor.picture import picture
-from batchlab.monitor.questions import QUESTIONS, answer
-from batchlab.monitor.snapshot import RunFacts, Snapshot
+from batchlab.monitor.questions import QUESTIONS, answer, picture
+from batchlab.monitor.snapshot import History, RunFacts, Snapshot
 
 if TYPE_CHECKING:
     from typing import Any

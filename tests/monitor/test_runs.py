@@ -12,12 +12,12 @@ import pytest
 
 import batchlab as bl
 from batchlab.monitor import runs
-from batchlab.monitor.endpoint import Endpoint
+from batchlab.monitor.runs import Endpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batchlab.monitor.snapshot_exchange import SnapshotExchange
+    from batchlab.monitor.snapshot import SnapshotExchange
 
 posix = pytest.mark.skipif(os.name != "posix", reason="other platforms have no such permissions")
 

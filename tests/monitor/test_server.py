@@ -21,13 +21,11 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.monitor import request_timeout
+from batchlab.monitor import guard
 from batchlab.monitor import server as server_module
-from batchlab.monitor.history import History
-from batchlab.monitor.pace import Pace, PaceControl
+from batchlab.monitor.pace import Pace, PaceControl, Serving
 from batchlab.monitor.server import Server
-from batchlab.monitor.serving import Serving
-from batchlab.monitor.snapshot_exchange import SnapshotExchange
+from batchlab.monitor.snapshot import History, SnapshotExchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,7 +175,7 @@ def test_half_sent_requests_end(
     server: Server, monkeypatch: pytest.MonkeyPatch, half: bytes, *, after_a_request: bool
 ) -> None:
     """A connection whose request stays incomplete is closed, and others are answered meanwhile."""
-    monkeypatch.setattr(request_timeout, "_REQUEST_TIMEOUT", 0.3)
+    monkeypatch.setattr(guard, "_REQUEST_TIMEOUT", 0.3)
     port = urllib.parse.urlsplit(server.url).port
     with socket.create_connection(("127.0.0.1", port), timeout=10) as stranger:
         if after_a_request:

@@ -13,8 +13,7 @@ import typer
 
 import batchlab as bl
 from batchlab.cli.application import application
-from batchlab.cli.reading import takes_reading_options
-from batchlab.cli.running import takes_run_options
+from batchlab.cli.declared_options import takes_reading_options, takes_run_options
 from batchlab.cli.stream import check_streamed
 from batchlab.core.declared import declared, option_of
 from batchlab.experiment.source import LogFile

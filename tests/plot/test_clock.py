@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 import batchlab as bl
 from batchlab.plot.canvas import dress
-from batchlab.plot.clock import clock_of, instant, time_axis
-from batchlab.plot.scales import log1p_axis, log_axis
+from batchlab.plot.scales import clock_of, instant, log1p_axis, log_axis, time_axis
 from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.header import Header
 from support.kth_sample import kth_results

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.plot.job_boxes import touching_colours
-from batchlab.plot.job_classes import can_be_classed, job_classes
+from batchlab.plot.job_classes import can_be_classed, job_classes, touching_colours
 from batchlab.plot.placement import placements, rectangles
 from support.kth_sample import kth_results
 from support.results import Job, make_result

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.plot.values import Values, percent
+from batchlab.plot.scales import Values, percent
 from support.kth_sample import POLICIES, kth_results
 
 

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 import batchlab as bl
 from batchlab.plot.over_time import Line, Steps, means, over_time
-from batchlab.plot.values import Values
+from batchlab.plot.scales import Values
 from support.plotted_results import with_costs
 from support.results import Job, make_result
 

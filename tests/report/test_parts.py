@@ -17,14 +17,17 @@ from batchlab.core.markup import Html, element, table
 from batchlab.plot.over_time import Line
 from batchlab.plot.queue import queue_course
 from batchlab.plot.results import groups
-from batchlab.plot.values import Values
-from batchlab.report.breakdown import breakdowns
-from batchlab.report.courses import courses
-from batchlab.report.interactive import gantt
-from batchlab.report.measures import cost_measures, measures_table, schedule_measures, statistics_table
-from batchlab.report.origin import what_was_run
-from batchlab.report.pictures import figure
-from batchlab.report.reproduce import command_of
+from batchlab.plot.scales import Values
+from batchlab.report.interactive import courses, gantt
+from batchlab.report.measures import (
+    breakdowns,
+    cost_measures,
+    measures_table,
+    schedule_measures,
+    statistics_table,
+)
+from batchlab.report.page import figure
+from batchlab.report.runs import command_of, what_was_run
 from support.kth_sample import kth_results
 from support.plotted_results import no_jobs, with_costs
 from support.results import Job, make_result

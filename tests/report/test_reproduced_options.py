@@ -11,7 +11,7 @@ import pytest
 import batchlab as bl
 from batchlab.core.declared import declared
 from batchlab.plot.results import Group
-from batchlab.report.reproduce import command_of
+from batchlab.report.runs import command_of
 from batchlab.workload.formats import read_by
 from batchlab.workload.log_options import ReadingOptions
 

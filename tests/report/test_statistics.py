@@ -6,10 +6,8 @@ from scipy import stats
 
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
-from batchlab.plot.estimate import estimate
-from batchlab.plot.results import Group, groups
-from batchlab.report.differences import mean_differences
-from batchlab.report.statistics import compare, holm
+from batchlab.plot.results import Group, estimate, groups
+from batchlab.report.statistics import compare, holm, mean_differences
 from support.kth_sample import kth_results
 from support.results import Job, make_result
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import batchlab as bl
-from batchlab.cli.streamed_events import scanned
+from batchlab.cli.stream import scanned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

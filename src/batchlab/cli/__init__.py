@@ -48,16 +48,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _answer_process(answer: Callable[[list[str]], int], words: list[str]) -> int:
     """Run the command line of this process; Ctrl-C ends the process at once."""
-    from batchlab.cli import interruption  # noqa: PLC0415  # as above
+    from batchlab.cli import process  # noqa: PLC0415  # as above
 
     # Imports create many objects and few cycles; the default threshold costs 5 % of a short run.
     gc.set_threshold(_COLLECT_AFTER)
-    interruption.await_interruption()
+    process.await_interruption()
     code = answer(words)
     # No collection at exit: the process returns its memory anyway.
     gc.freeze()
     if code == _INTERRUPTED:
-        interruption.leave()
+        process.leave()
     return code
 
 
@@ -66,17 +66,17 @@ def _show_overview(*, asked: bool) -> int:
 
     Like typer, end it with an empty line if the user asked for help.
     """
-    from batchlab.cli import overview, standard_output  # noqa: PLC0415  # as above
+    from batchlab.cli import overview, process  # noqa: PLC0415  # as above
 
-    standard_output.prepare()
+    process.prepare()
     try:
         overview.show()
         sys.stdout.write("\n" if asked else "")
         sys.stdout.flush()
     except BrokenPipeError:
-        standard_output.discard()
+        process.discard()
     except OSError as error:
-        standard_output.discard()
+        process.discard()
         sys.stderr.write(f"batchlab: standard output: {error.strerror}.\n")
         return 1
     return 0

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal  # typer reads the ann
 
 import typer
 
+from batchlab.cli.declared_options import takes_reading_options
 from batchlab.cli.failure import check_page, wrong_usage
 from batchlab.cli.options import (
     FormatOption,
     whole_number,
 )  # typer reads the annotations
 from batchlab.cli.output import as_json
-from batchlab.cli.reading import takes_reading_options
 from batchlab.cli.recognised import check_kind
 from batchlab.core.declared import option_of
 from batchlab.errors import AdequacyError

@@ -3,18 +3,18 @@
 import shlex
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from batchlab.cli import standard_output
-from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP, VERSIONS_HELP
-from batchlab.cli.completion import completed_words
+from batchlab.cli import process
+from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, HOMES, VERSION_HELP, VERSIONS_HELP
 from batchlab.cli.failure import explain
 from batchlab.cli.guarded import guard
-from batchlab.cli.interruption import INTERRUPTED
+from batchlab.cli.options import completed_words
+from batchlab.cli.process import INTERRUPTED
 
-__all__ = ["answer", "application"]
+__all__ = ["answer", "application", "command_of"]
 
 
 def _show_version(wanted: bool) -> None:
@@ -49,6 +49,11 @@ def _batchlab(
         typer.echo(context.get_help(), nl=False)
 
 
+def command_of(name: str) -> Any:  # noqa: ANN401  # a function, or a group of commands
+    """Import a command."""
+    return getattr(import_module(f"batchlab.cli.{HOMES.get(name, name)}"), name)
+
+
 def application(words: list[str]) -> typer.Typer:
     """Build the application: with the command that the words name, or with all commands.
 
@@ -73,7 +78,7 @@ def application(words: list[str]) -> typer.Typer:
     # A misspelt name is compared with the names of all commands.
     named = words or completed_words()
     for name in named[:1] if named and named[0] in COMMANDS else COMMANDS:
-        command = getattr(import_module(f"batchlab.cli.{name}"), name)
+        command = command_of(name)
         if isinstance(command, typer.Typer):
             made.add_typer(command, name=name)
         else:
@@ -95,17 +100,17 @@ def answer(words: list[str]) -> int:
     int
         The exit code.
     """
-    standard_output.prepare()
+    process.prepare()
     try:
         command = typer.main.get_command(application(words))
         # The command line is passed on for the manifest.
         code = command.main(words, "batchlab", standalone_mode=False, obj=shlex.join(["batchlab", *words]))
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # no traceback ever reaches the user
-        if standard_output.is_broken_pipe(error):
-            standard_output.discard()
+        if process.is_broken_pipe(error):
+            process.discard()
             return 0
-        standard_output.discard_unwritable(error)
+        process.discard_unwritable(error)
         return explain(error, " ".join(["batchlab", *(word for word in words[:1] if word in COMMANDS)]))
     finally:
         if "batchlab.cli.spooled" in sys.modules:

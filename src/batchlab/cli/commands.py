@@ -1,6 +1,6 @@
 """Names and one-line descriptions of all commands. `batchlab --help` imports none of the commands."""
 
-__all__ = ["COMMANDS", "DESCRIPTION", "EPILOG", "VERSIONS_HELP", "VERSION_HELP"]
+__all__ = ["COMMANDS", "DESCRIPTION", "EPILOG", "HOMES", "VERSIONS_HELP", "VERSION_HELP"]
 
 DESCRIPTION = "The laboratory for HPC batch scheduling: replay a workload on a machine under a policy."
 EPILOG = "Begin with: batchlab demo"
@@ -29,4 +29,19 @@ COMMANDS = {
     "systems": "Ready descriptions of machines, by name.",
     "traces": "The logs of the Parallel Workloads Archive by name, and public data sets.",
 }
-"""Name of each command (also of its module and function), and the first line of its help."""
+"""Name of each command (also of its function), and the first line of its help."""
+
+HOMES = {
+    "compare": "experiment",
+    "report": "written",
+    "plot": "written",
+    "demo": "run",
+    "elastisim": "bridges",
+    "mix": "generate",
+    "platform": "catalogues",
+    "policies": "catalogues",
+    "vnodes": "bridges",
+    "systems": "catalogues",
+    "traces": "catalogues",
+}
+"""The modules of commands that are not modules of their own."""

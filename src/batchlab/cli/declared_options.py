@@ -1,4 +1,4 @@
-"""The options of a command that a dataclass declares: one for each field."""
+"""Options of commands that a dataclass declares: one for each field of `RunOptions` and `ReadingOptions`."""
 
 import functools
 import inspect
@@ -8,10 +8,22 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from batchlab.cli.failure import wrong_usage
-from batchlab.core.declared import Declared
-from batchlab.errors import BatchlabError
+from batchlab.cli.options import OUTPUT, READING, RULES
+from batchlab.core.declared import Declared, declared, option_of
+from batchlab.errors import BatchlabError, SimulationError
+from batchlab.options import RunOptions
+from batchlab.options.run_options import RECORDED
+from batchlab.workload.log_options import ReadingOptions, check_reading
 
-__all__ = ["parameter_of", "value_of", "with_options"]
+__all__ = [
+    "check_kept",
+    "parameter_of",
+    "takes_reading_options",
+    "takes_run_options",
+    "value_of",
+    "with_options",
+]
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -110,3 +122,97 @@ def _completion(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
 
 def _text(value: object) -> str | None:
     return None if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def takes_reading_options(command: Command) -> Command:
+    """Replace the parameter ``reading`` of a command by the options of reading a log."""
+    parameters = [parameter_of(each, READING) for each in declared(ReadingOptions).values()]
+    return with_options(command, "reading", parameters, _reading_options)
+
+
+def _reading_options(given: dict[str, Any]) -> ReadingOptions:
+    known = declared(ReadingOptions)
+    return ReadingOptions(
+        **{name: value_of(known[name], value, check_reading) for name, value in given.items()}  # type: ignore[arg-type]  # they are checked
+    )
+
+
+_RATE = inspect.Parameter(
+    "rate",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[
+        str | None,
+        typer.Option(
+            metavar="R",
+            rich_help_panel=RULES,
+            help="Units of work that all nodes do each second; short for --control 'constant(R)'.",
+        ),
+    ],
+)
+
+
+def takes_run_options(*without: str) -> Callable[[Command], Command]:
+    """Replace the parameter ``options`` of a command by the options of a run.
+
+    Parameters
+    ----------
+    without
+        Options that the command does not have: of a record that it does not write, or that it decides itself.
+    """
+    known = [each for each in declared(RunOptions).values() if each.name not in without]
+    parameters = []
+    for each in known:
+        parameters += [_RATE] if each.name == "control" else []
+        parameters.append(parameter_of(each, OUTPUT if each.name in RECORDED else RULES))
+
+    def with_run_options(command: Command) -> Command:
+        return with_options(command, "options", parameters, _run_options)
+
+    return with_run_options
+
+
+def check_kept(options: RunOptions, *places: object) -> None:
+    """Refuse that a run records what no output gets.
+
+    Parameters
+    ----------
+    options
+        Those of the run.
+    places
+        Where results go; None is a place that was not given.
+    """
+    if any(place is not None for place in places):
+        return
+    for name in ("reasons", "task_times", "sensing", "key_events", "usage"):
+        if getattr(options, name):
+            option = option_of(RunOptions, name)
+            raise wrong_usage("is written to the directory of results; add --out DIR.", option)
+
+
+def _run_options(given: dict[str, Any]) -> RunOptions:
+    rate = given.pop("rate")
+    if rate is not None:
+        given["control"] = _constant(rate, given["control"])
+    known = declared(RunOptions)
+    asked = {name: value for name, value in given.items() if not _is_usual(known[name], value)}
+    return RunOptions.from_dict(
+        {name: value_of(known[name], value, RunOptions.from_dict) for name, value in asked.items()}
+    )
+
+
+def _is_usual(option: Declared, given: object) -> bool:
+    """Return whether a command line leaves an option as it is: most runs then need no checks."""
+    return given is None or given == [] or option.of_text(given) == option.default  # type: ignore[arg-type]  # of typer
+
+
+def _constant(rate: str, control: list[str] | None) -> list[str]:
+    """Return the control that ``--rate`` stands for."""
+    if control:
+        rule = f"{rate} sets the rate that --control {control[0]!r} would change; leave one out."
+        raise wrong_usage(rule, "--rate")
+    try:
+        RunOptions(reference_rate=float(rate))
+    except (ValueError, SimulationError):
+        raise wrong_usage(f"{rate!r}; must be a finite number > 0.", "--rate") from None
+    return [f"constant({rate})"]

@@ -1,26 +1,64 @@
-"""``batchlab experiment``: run an experiment that a file describes."""
+"""``batchlab experiment`` and ``batchlab compare``: several runs, and how they differ."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, cast
+from dataclasses import replace
+from pathlib import Path  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.experiment_command import ExperimentRequest, run_and_write
-from batchlab.cli.failure import check_directory, check_report
+from batchlab.cli.comparison import ExperimentRequest, run_and_write
+from batchlab.cli.declared_options import check_kept, takes_reading_options, takes_run_options
+from batchlab.cli.failure import check_directory, check_report, wrong_usage
 from batchlab.cli.guarded import check_named
+from batchlab.cli.node_events import with_outages
 from batchlab.cli.options import (  # typer reads the annotations
+    OUTPUT,
+    RULES,
+    Cores,
+    Equivalence,
+    ExternalEvents,
+    FailureTimes,
     FormatOption,
+    NodeEvents,
+    Nodes,
+    NodeWatts,
+    Observers,
+    OutputFormat,
+    SystemFile,
     directory,
+    log_file,
     out_directory,
+    policy_spec,
     whole_number,
 )
 from batchlab.cli.recognised import check_kind
+from batchlab.cli.request import (
+    LogRequest,
+    MachineRequest,
+    check_nodes,
+    input_files,
+    located,
+    machine_for,
+    observers_for,
+    python_files,
+    read_log,
+)
 from batchlab.cli.spooled import spooled
 from batchlab.core.vocabulary import ExecutorName
+from batchlab.options import RunOptions  # noqa: TC001  # as above
+from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
-__all__ = ["experiment"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from batchlab.policy import Policy
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+__all__ = ["compare", "experiment"]
+
 
 _Specification = Annotated[
     Path,
@@ -78,3 +116,138 @@ def experiment(
         command=cast("str", context.obj),
     )
     run_and_write(said.experiment, request)
+
+
+_USUAL = ("fcfs", "easy", "easy(order=sjf)", "conservative")
+
+_Trace = Annotated[
+    Path,
+    log_file(
+        "The log: SWF, sacct, jobcomp, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet, or "
+        "a public data set (batchlab traces list); or the name of a fetched one (batchlab traces); - for "
+        "standard input."
+    ),
+]
+_Policies = Annotated[
+    list[str],
+    policy_spec(
+        "Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
+        "Once for each policy. If --system is a slurm.conf, its policy comes first, as configured.",
+        RULES,
+    ),
+]
+_Replications = Annotated[int, whole_number("Runs of each policy.", RULES)]
+_DefaultExecutor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="What does the runs.")]
+_RunsAtOnce = Annotated[int | None, whole_number("How many runs at a time.", OUTPUT)]
+_KeptIn = Annotated[Path | None, directory("Keeps finished runs for another time.", OUTPUT)]
+_OutWithResults = Annotated[
+    Path | None,
+    out_directory("Gets tables, figures, manifest.json and the results.", OUTPUT),
+]
+_ReportPage = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
+]
+
+
+@takes_reading_options
+@takes_run_options()
+def compare(
+    context: typer.Context,
+    trace: _Trace,
+    *,
+    system: SystemFile = None,
+    nodes: Nodes = None,
+    cores: Cores = None,
+    equivalence: Equivalence = None,
+    policy: _Policies = list(_USUAL),  # noqa: B006  # typer never changes it
+    replications: _Replications = 1,
+    options: RunOptions,
+    external_events: ExternalEvents = None,
+    node_events: NodeEvents = None,
+    observer: Observers = None,
+    power: NodeWatts = None,
+    failures: FailureTimes = None,
+    reading: ReadingOptions,
+    executor: _DefaultExecutor = "threads",
+    workers: _RunsAtOnce = None,
+    store: _KeptIn = None,
+    out: _OutWithResults = None,
+    report: _ReportPage = None,
+    form: OutputFormat = "text",
+) -> None:
+    """Replay a log under several policies, and tell how they differ."""
+    check_directory(out)
+    check_directory(store, "--store")
+    check_report(report)
+    check_kept(options, out, store, report)
+    from batchlab.experiment import Experiment, LogFile  # noqa: PLC0415  # --help does without
+
+    machine = MachineRequest(system, nodes, cores, equivalence)
+    policies = _policies(policy, machine)
+    observers = observers_for(observer, power, failures, options.seed)
+    log = LogRequest.of(located(trace), reading)
+    workload, described = _read(log, machine)
+    workload, events = with_outages(node_events, log, machine, workload, external_events)
+    title = LogFile(log.trace).label
+    check_nodes(described, options)
+    experiment = Experiment(
+        {title: workload},
+        described,
+        policies,
+        seeds=options.seed,
+        replications=replications,
+        events=events,
+        observers=tuple(observers.values()),
+        options=replace(options, seed=0),
+    )
+    known = python_files(policy, observer or [])
+    given = {"external_events": external_events, "node_events": node_events}
+    known |= {role: path for role, path in given.items() if path is not None}
+    request = ExperimentRequest(
+        title=title,
+        executor=executor,
+        workers=workers,
+        store=store,
+        out=out,
+        report=report,
+        form=form,
+        inputs=input_files(log, machine) | known,
+        command=cast("str", context.obj),
+        facts=_facts(workload, described),
+        keeps_results=True,
+    )
+    run_and_write(experiment, request)
+
+
+def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy]:
+    """Parse the policies before a long log is read; the policy of the machine's configuration is first."""
+    from batchlab.policy.load import policy_of  # noqa: PLC0415  # --help does without
+    from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # as above
+
+    policies = {str(each): each for each in map(policy_of, specs)}
+    if len(policies) < len(specs):
+        raise wrong_usage(
+            f"names a policy twice; different are: {', '.join(policies)}. Leave one out.", "--policy"
+        )
+    system = None if machine.system is None else machine.described
+    configured = "" if system is None else system.policy
+    for each in policies.values():
+        each.on(configured)
+    first = {CONFIGURED: policy_of(CONFIGURED)} if configured else {}
+    return first | policies
+
+
+def _facts(workload: Workload, system: System) -> tuple[tuple[str, str], ...]:
+    """Return the configured policy, and warnings on configuration and requests that are not simulated."""
+    from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # --help does without
+    from batchlab.result.unused import ignored_requests  # noqa: PLC0415  # --help does without
+
+    found = ((CONFIGURED, system.policy), ("", system.note))
+    ignored = [("warning", line) for line in ignored_requests(workload, system)]
+    return (*((name, text) for name, text in found if text), *ignored)
+
+
+def _read(log: LogRequest, machine: MachineRequest) -> tuple[Workload, System]:
+    described = machine.described
+    workload = read_log(log, described)
+    return workload, machine_for(described, log, machine, lambda: workload.header)

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 import batchlab.errors
-from batchlab.cli.interruption import INTERRUPTED, print_interrupted
+from batchlab.cli.process import INTERRUPTED, print_interrupted
 from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message
 

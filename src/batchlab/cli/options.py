@@ -1,16 +1,18 @@
-"""Options that several commands share: each has one description with its check and its help.
+"""Shell completion: names of policies, machines and logs."""
 
-A type here is the annotation of a parameter. If the help differs between commands, a function builds the
-description, and the command builds the annotation.
-"""
+from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from batchlab.cli.completion import complete_log, complete_machine, complete_policy
-from batchlab.cli.failure import at_least_one, is_seed
+from batchlab.cli.failure import at_least_one, is_seed, wrong_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "MACHINE",
@@ -31,15 +33,108 @@ __all__ = [
     "OutputFormat",
     "Seed",
     "SystemFile",
+    "amounts",
+    "complete_log",
+    "complete_machine",
+    "complete_policy",
+    "completed_words",
     "directory",
     "existing_file",
     "log_file",
+    "numbers",
     "out_directory",
     "policy_spec",
     "seed_number",
     "system_file",
     "whole_number",
 ]
+
+
+_KEY = re.compile(r"(?P<before>.*[(,]\s*(?P<key>\w+)=)(?P<begin>\w*)")
+
+
+def completed_words() -> list[str]:
+    """Return the words to be completed, without the command's name; empty without a completion."""
+    asked = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    return asked.split()[1:]
+
+
+def complete_policy(incomplete: str) -> list[str]:
+    """Complete names of policies, and names of rules for a key, as in ``easy(allocator=``."""
+    from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, PREDICTORS, SCHEDULERS  # noqa: PLC0415
+
+    tables: dict[str, Iterable[str]] = {
+        "order": ORDERS,
+        "backfill": BACKFILLS,
+        "allocator": ALLOCATORS,
+        "predictor": PREDICTORS,
+    }
+    found = _KEY.fullmatch(incomplete)
+    if found is not None:
+        names = [name for name in tables.get(found["key"], ()) if name.startswith(found["begin"])]
+        return [f"{found['before']}{name})" for name in names]
+    known = {*ORDERS, *BACKFILLS, *DISCIPLINES, *SCHEDULERS} - {"none"}
+    return sorted(name for name in known if name.startswith(incomplete))
+
+
+def complete_machine(incomplete: str) -> list[str]:
+    """Complete names of ready machines and platforms; without a match, the shell completes files."""
+    from batchlab.platform.machines import MACHINES  # noqa: PLC0415  # --help does without
+    from batchlab.system import machines  # noqa: PLC0415  # as above
+
+    names = [*machines.NAMES, *(f"platform:{name}" for name in MACHINES)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_log(incomplete: str) -> list[str]:
+    """Complete names of logs of the archive; without a match, the shell completes files."""
+    from batchlab.trace.catalogue import entries  # noqa: PLC0415  # --help does without
+
+    return [trace.name for trace in entries() if incomplete and trace.name.startswith(incomplete)]
+
+
+def numbers(text: str, option: str) -> dict[str, float]:
+    """Parse ``core=1.667,gpu=933``.
+
+    Parameters
+    ----------
+    text
+        The option's value; an empty text has no numbers.
+    option
+        The option's name, for errors.
+
+    Returns
+    -------
+    dict
+        Resource name to number.
+    """
+    found: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, number = _pair(part, option)
+        if name in found:
+            raise wrong_usage(f"{text!r}; names {name} twice. Leave one out.", option)
+        found[name] = number
+    return found
+
+
+def _pair(part: str, option: str) -> tuple[str, float]:
+    name, _, number = (each.strip() for each in part.partition("="))
+    try:
+        if name:
+            return name, float(number)
+    except ValueError:
+        pass
+    raise wrong_usage(f"{part!r}; must be resources and numbers, as in core=4,gpu=2.", option)
+
+
+def amounts(text: str, option: str) -> dict[str, int]:
+    """Parse ``core=4,gpu=2``: like `numbers`, but whole numbers only."""
+    found = numbers(text, option)
+    for name, number in found.items():
+        if not number.is_integer():
+            raise wrong_usage(f"{name}={number:g}; must be a whole number.", option)
+    return {name: int(number) for name, number in found.items()}
+
 
 MACHINE, READING, RULES, OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
 """Panels of the help."""

@@ -11,13 +11,27 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from batchlab.cli.log import data_set_warnings, format_of, is_log
-from batchlab.cli.machine import machine_for
-from batchlab.cli.memory import peak_memory
-from batchlab.cli.output import print_answer
-from batchlab.cli.progress import reading_bar, run_bar
-from batchlab.cli.stream import STREAMED, machine_columns, not_streamed
+from batchlab._kernel import SwfLog
+from batchlab.cli.output import print_answer, reading_bar, run_bar
+from batchlab.cli.process import peak_memory
+from batchlab.cli.request import (
+    STREAMED,
+    data_set_warnings,
+    format_of,
+    is_log,
+    machine_columns,
+    machine_for,
+    not_streamed,
+)
 from batchlab.options import RunOptions
+from batchlab.policy.kernel import OF_COLUMNS, policy_names
+from batchlab.result.summary import blocks, how_it_was_run, submitted
+from batchlab.result.unlike_log import LogFacts, unlike_log
+from batchlab.result.unused_by_policy import unused_by_policy
+from batchlab.result.warnings import warnings_by
+from batchlab.workload.header import Header
+from batchlab.workload.packing import is_plain_or_gzip
+from batchlab.workload.reasons import ignored_memory, read_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,10 +43,8 @@ if TYPE_CHECKING:
     from batchlab.cli.request import RunRequest
     from batchlab.monitor import Monitor
     from batchlab.policy import Policy
-    from batchlab.result.unlike_log import LogFacts
     from batchlab.simulation import Simulation
     from batchlab.system import System
-    from batchlab.workload.header import Header
 
 __all__ = ["plain_run"]
 
@@ -55,7 +67,6 @@ def plain_run(request: RunRequest) -> bool:
     """
     if not _is_plain(request):
         return False
-    from batchlab.policy.kernel import OF_COLUMNS  # noqa: PLC0415  # --help does without
 
     policy = request.policy
     described = request.machine.described
@@ -76,8 +87,6 @@ def plain_run(request: RunRequest) -> bool:
 
 def _is_plain(request: RunRequest) -> bool:
     """Return whether the request asks only for the text page of a replayed SWF log."""
-    from batchlab.workload.packing import is_plain_or_gzip  # noqa: PLC0415  # --help does without
-
     options, watching, log = request.options, request.watching, request.log
     usual = RunOptions(
         seed=options.seed,
@@ -109,7 +118,6 @@ def _is_plain(request: RunRequest) -> bool:
 
 
 def _read(request: RunRequest) -> _kernel.SwfLog | None:
-    from batchlab._kernel import SwfLog  # noqa: PLC0415  # --help does without
 
     log = request.log
     try:
@@ -128,7 +136,6 @@ def _read(request: RunRequest) -> _kernel.SwfLog | None:
 
 
 def _header(log: _kernel.SwfLog) -> Header:
-    from batchlab.workload.header import Header  # noqa: PLC0415  # --help does without
 
     return Header(tuple(log.comments))
 
@@ -136,11 +143,6 @@ def _header(log: _kernel.SwfLog) -> Header:
 def _simulate(
     request: RunRequest, log: _kernel.SwfLog, header: Header, system: System, policy: Policy
 ) -> None:
-    from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
-    from batchlab.result.summary import blocks, how_it_was_run, submitted  # noqa: PLC0415  # as above
-    from batchlab.result.unused_by_policy import unused_by_policy  # noqa: PLC0415  # as above
-    from batchlab.result.warnings import warnings_by  # noqa: PLC0415  # as above
-    from batchlab.workload.reasons import ignored_memory, read_line  # noqa: PLC0415  # as above
 
     facts, options = log.facts, request.options
     kernel = log.simulation(
@@ -166,8 +168,6 @@ def _simulate(
     warnings += unused_by_policy(system, policy, options)
     far: list[str] = []
     if near is not None:
-        from batchlab.result.unlike_log import unlike_log  # noqa: PLC0415  # most logs have starts
-
         metrics["log"] = near
         # The columns are read next, which moves them out of the log.
         far += unlike_log(near, beside, system, policy)
@@ -217,8 +217,6 @@ class Watch:
 
     def near(self) -> tuple[Mapping[str, Any] | None, Callable[[], LogFacts]]:
         """Return the log's own schedule next to the simulated one, and a function for the log's facts."""
-        from batchlab.result.unlike_log import LogFacts  # noqa: PLC0415  # --help does without
-
         if self._simulation is not None:
             from batchlab.result import near  # noqa: PLC0415  # it needs polars
             from batchlab.result.table import jobs_table  # noqa: PLC0415  # as above

@@ -1,28 +1,59 @@
-"""The arguments of ``batchlab run`` and ``batchlab compare``."""
+"""What a command runs: the log, machine, policy and observers that its options name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.cli.amounts import amounts
 from batchlab.cli.failure import wrong_usage
+from batchlab.cli.options import amounts
+from batchlab.cli.output import reading_bar
+from batchlab.cli.recognised import check_kind, kind_of
+from batchlab.core.declared import option_of
+from batchlab.errors import SimulationError
 from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
+    from batchlab._kernel import StreamedMachine
+    from batchlab.application import Application
     from batchlab.cli.options import Format
-    from batchlab.core.vocabulary import OverrunAction
+    from batchlab.core.vocabulary import LogFormat, OverrunAction
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.seam.components import Observer
     from batchlab.system import System
+    from batchlab.workload.header import Header
+    from batchlab.workload.mappings.mapping import LogMapping
+    from batchlab.workload.workload import Workload
 
-__all__ = ["LogRequest", "MachineRequest", "RunRequest", "Watching", "input_files", "python_files"]
+__all__ = [
+    "LogRequest",
+    "MachineRequest",
+    "RunRequest",
+    "Watching",
+    "check_nodes",
+    "check_platform",
+    "check_unobserved",
+    "data_set_warnings",
+    "format_of",
+    "gives_memory",
+    "input_files",
+    "is_log",
+    "located",
+    "machine_for",
+    "machine_of_log",
+    "mapping_of",
+    "observers_for",
+    "policy_for",
+    "python_files",
+    "read_log",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,3 +196,447 @@ def python_files(policies: Sequence[str], observers: Sequence[str]) -> dict[str,
         files = dict.fromkeys(file for file in map(file_of, texts) if file is not None)
         found |= {role if number == 1 else f"{role} {number}": file for number, file in enumerate(files, 1)}
     return found
+
+
+_JOBS = ".json"
+_OF_TABLES, _OF_JSON = {"overrun", "invalid", "max_jobs"}, {"max_jobs"}
+# A line of a sacct dump: the job number and at least five fields.
+_NO_HEADER = re.compile(rb"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|(?:[^|\n]*\|){4}")
+
+
+def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
+    """Find the file of a log.
+
+    Parameters
+    ----------
+    given
+        A file, a name for `batchlab.traces.find`, or ``-`` for standard input.
+    stream
+        True if the log is read in one pass. Otherwise input that can be read only once (a pipe) is copied.
+
+    Returns
+    -------
+    tuple
+        The file, and the name of the log if the file came from the catalogue.
+    """
+    if str(given) == "-" or not (given.is_file() or given.is_dir()):
+        from batchlab.cli.spooled import piped, spooled  # noqa: PLC0415  # most logs are files
+
+        given = (piped if stream else spooled)(given, "'TRACE'")
+    check_kind(given, "'TRACE'", "log", "table", "elastisim_jobs", "batsim")
+    if given.is_dir():
+        raise wrong_usage(f"File {str(given)!r} is a directory", "'TRACE'")
+    if given.exists():
+        return given, None
+    missing = f"File {str(given)!r} does not exist"
+    if given.name != str(given):
+        raise wrong_usage(missing, "'TRACE'")
+    from batchlab.core.outputs import protect  # noqa: PLC0415  # here too
+    from batchlab.errors import TraceError  # noqa: PLC0415  # for names only
+    from batchlab.trace import traces  # noqa: PLC0415  # here too
+
+    try:
+        name = traces.find(given.name).name
+    except TraceError as error:
+        raise wrong_usage(f"{missing}; {error}", "'TRACE'") from None
+    path = traces.path(name)
+    protect(path)
+    return path, name
+
+
+def read_log(log: LogRequest, *systems: System | None) -> Workload:
+    """Read a log, a table, the jobs of an ElastiSim project, or a workload of Batsim.
+
+    Parameters
+    ----------
+    log
+        The file, and how to read it. Options on fields of logs are an error for other files.
+    systems
+        The described machines, if any. Their partitions have the limits that a Slurm log names, and they
+        decide whether jobs request memory unless the log request does.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read, or all its jobs were dropped.
+    """
+    with reading_bar(log.trace):
+        workload = _read_any(log, [each for each in systems if each is not None])
+    workload.report.check_kept()
+    return workload
+
+
+def _read_any(log: LogRequest, systems: Sequence[System]) -> Workload:
+    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
+
+    if is_log(log):
+        return _read(log, systems)
+    is_json = _is_json(log.trace)
+    known = _OF_JSON if is_json else _OF_TABLES
+    for name, value in log.given.items():
+        # Without memory on the machine, use_memory=False is harmless.
+        if name not in known and (name, value) != ("use_memory", False):
+            raise wrong_usage(
+                f"is about the fields of a log; {log.trace} is none. Leave it out.",
+                option_of(ReadingOptions, name),
+            )
+    if is_json:
+        read = _read_json(log)
+    else:
+        described = None if log.applications is None else _applications(log.applications)
+        read = batchlab.read_table(
+            log.trace, overrun=log.swf_overrun, invalid=log.invalid, applications=described
+        )
+    return read if log.max_jobs is None else read.head(log.max_jobs)
+
+
+def _read_json(log: LogRequest) -> Workload:
+    from batchlab.bridge import batsim, elastisim  # noqa: PLC0415  # only these need them
+
+    if kind_of(log.trace) != "batsim":
+        return elastisim.read_workload(log.trace, folder=log.applications)
+    if log.applications is not None:
+        rule = f"{log.trace} is a workload of Batsim, which has its profiles in it"
+        raise wrong_usage(f"is about jobs that name applications; {rule}.", "--applications")
+    return batsim.read_workload(log.trace)
+
+
+def is_log(log: LogRequest) -> bool:
+    """Return whether the file is a log, not a table or jobs of another simulator; by content or format."""
+    from batchlab.workload.formats import FORM_OPTIONS, is_table  # noqa: PLC0415  # --help does without
+
+    if not FORM_OPTIONS.isdisjoint(log.given):
+        return True
+    return format_of(log) != "swf" or not (is_table(log.trace) or _is_json(log.trace))
+
+
+def _is_json(path: Path) -> bool:
+    from batchlab.workload.formats import beginning  # noqa: PLC0415  # --help does without
+
+    return path.suffix.lower() == _JOBS or beginning(path).startswith(b"{")
+
+
+def format_of(log: LogRequest) -> LogFormat:
+    """Return the format of a log: as given, or by its first line."""
+    from batchlab.workload.formats import format_by  # noqa: PLC0415  # --help does without
+
+    if log.mapping is not None and log.log_format not in (None, "mapped"):
+        raise wrong_usage(
+            "is about files that --mapping describes; leave one of the two out.", "--log-format"
+        )
+    return format_by(log.trace, log.given)
+
+
+def data_set_warnings(log: LogRequest) -> list[str]:
+    """Return the warning that a log read as SWF is a data set with a mapping, which SWF does not describe."""
+    if log.log_format != "swf":
+        # Data sets are recognised by their content otherwise.
+        return []
+    from batchlab.workload.formats import beginning, named_data_set  # noqa: PLC0415  # --help does without
+
+    line = named_data_set(beginning(log.trace), log.trace)
+    return [] if line is None else [line]
+
+
+def mapping_of(log: LogRequest) -> LogMapping | None:
+    """Return the mapping of a data set, as given or found by its columns; None for other files."""
+    if format_of(log) != "mapped":
+        return None
+    from batchlab.workload.mappings.read import mapping_of_source  # noqa: PLC0415  # most files are others
+
+    return mapping_of_source(log.trace, log.mapping)
+
+
+def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
+    from batchlab.workload.formats import foreign_option, read_by  # noqa: PLC0415  # the library, when needed
+
+    if log.applications is not None:
+        raise wrong_usage(f"is about jobs that name applications; {log.trace} is a log.", "--applications")
+    form = format_of(log)
+    given = {**log.given}
+    foreign = foreign_option(form, given)
+    if foreign is not None:
+        raise wrong_usage(
+            f"is no option of logs of format {form}; {log.trace} is one. Leave it out.",
+            option_of(ReadingOptions, foreign),
+        )
+    if form == "swf":
+        _check_header(log)
+    elif form != "mapped" and log.use_memory is None:
+        given["use_memory"] = any(map(gives_memory, systems))
+    if form in {"sacct", "jobcomp"}:
+        given["partition_limits"] = _partition_limits(systems)
+    read = read_by(log.trace, given)
+    if log.use_memory is None:
+        # Systems with memory use the column by its name; others ignore it.
+        return replace(read, resources=tuple(name for name in read.resources if name != "mem"))
+    return read
+
+
+def _check_header(log: LogRequest) -> None:
+    """Raise if a dump of sacct has no header: no reader recognises it."""
+    from batchlab.workload.formats import beginning  # noqa: PLC0415  # the library, when it is needed
+
+    if _NO_HEADER.match(beginning(log.trace)):
+        step = "name its fields as in sacct --format: --fields JobID,User,Submit,…"
+        raise wrong_usage(f"{log.trace} looks like a dump of sacct without a header; {step}", "'TRACE'")
+
+
+def gives_memory(system: System) -> bool:
+    """Return whether a system is that of a slurm.conf that allocates memory to jobs."""
+    if "mem" not in system.resources or not system.policy:
+        return False
+    from batchlab.policy.load import policy_of  # noqa: PLC0415  # the library, when it is needed
+
+    return policy_of(system.policy).slurm is not None
+
+
+def _partition_limits(systems: Sequence[System]) -> dict[str, float]:
+    """Return the maximum time limit of partitions, seconds, for those that have one."""
+    found = [partition for system in reversed(systems) for partition in system.partitions]
+    return {each.name: each.admits.max_time for each in found if each.admits.max_time is not None}
+
+
+def check_platform(workload: Workload, system: System | None) -> None:
+    """Raise if jobs have applications and the machine is not a platform."""
+    if workload.applications and (system is None or system.platform is None):
+        found = "is missing" if system is None else "describes no platform"
+        raise wrong_usage(
+            f"{found}; jobs with applications run on one: SimGrid's XML, or batchlab's TOML.", "--system"
+        )
+
+
+def check_counting(system: System | None) -> None:
+    """Raise if messages are to be counted and the machine is not a platform."""
+    if system is None or system.platform is None:
+        rule = "counts messages on a platform: give --system SimGrid's XML, or batchlab's TOML of one"
+        raise wrong_usage(f"{rule}.", "--messages")
+
+
+def _applications(folder: Path) -> dict[str, Application]:
+    """Read every application of a folder, keyed by file name without the suffix."""
+    from batchlab.application import read_application  # noqa: PLC0415  # only these need it
+
+    return {file.stem: read_application(file) for file in sorted(folder.glob("*.json"))}
+
+
+def machine_for(
+    described: System | None, log: LogRequest, machine: MachineRequest, header: Callable[[], Header]
+) -> System:
+    """Return the machine on which a log is run.
+
+    Parameters
+    ----------
+    described
+        The result of `MachineRequest.described`.
+    log
+        The log; the catalogue may know it.
+    machine
+        The machine options.
+    header
+        Returns the log's header.
+
+    Returns
+    -------
+    System
+        The described machine, else the machine of the mapping, of the catalogue, or of the header.
+    """
+    system = (
+        described
+        or _mapped_machine(log, machine)
+        or _catalogued_machine(log, machine, header)
+        or machine_of_log(header(), machine)
+    )
+    _check_memory(system, log.use_memory)
+    return system
+
+
+def machine_of_log(header: Header, machine: MachineRequest) -> System:
+    """Build the machine that a log's header describes.
+
+    Parameters
+    ----------
+    header
+        The log's header.
+    machine
+        The options ``--cores`` and ``--equivalence``.
+
+    Returns
+    -------
+    System
+        The machine; its name states its origin.
+    """
+    from batchlab.trace.traces import machine_of_sizes  # noqa: PLC0415  # --help does without
+
+    said = machine.equivalence is not None
+    each = machine.cores_of_processor if said else header.processor.get("core", 1)
+    sizes = header.node_sizes(None if machine.cores is None else machine.cores // each)
+    if not sizes:
+        raise wrong_usage(
+            "is missing, and the log's header has no MaxProcs. Pass --nodes and --cores, or --system.",
+            "--nodes",
+        )
+    system = machine_of_sizes(sizes, _assumed(header, machine, sizes), each)
+    if machine.cores is None or machine.cores % each == 0:
+        return system
+    groups = tuple(replace(group, resources={"core": machine.cores}) for group in system.groups)
+    return replace(system, groups=groups)
+
+
+def policy_for(policy: str | None, machine: MachineRequest) -> Policy:
+    """Return the policy under which a log is run.
+
+    Parameters
+    ----------
+    policy
+        ``--policy``, if given: a spec, or a name in a Python file.
+    machine
+        ``--system`` and the other options that describe the machine.
+
+    Returns
+    -------
+    Policy
+        The given policy, else the policy of the system's description (Slurm's files have one), else ``fcfs``;
+        adapted to this machine by `Policy.on`.
+    """
+    from batchlab.policy.load import policy_of  # noqa: PLC0415  # --help does without
+
+    given = None if policy is None else policy_of(policy)
+    if given is not None and not given.configured and given.slurm is None:
+        return given
+    system = None if machine.system is None else machine.described
+    configured = "" if system is None else system.policy
+    return (given or policy_of(configured or "fcfs")).on(configured)
+
+
+def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int, int]]) -> str:
+    """Return the machine facts from the header, and the assumptions added to them."""
+    limits = {"MaxNodes": header.max_nodes, "MaxProcs": header.max_processors}
+    fields = ", ".join(f"{label} {value}" for label, value in limits.items() if value is not None)
+    if machine.cores is None and header.max_nodes is None:
+        fields += "; each processor taken as a node"
+    elif len(sizes) > 1:
+        fields += "; shared out evenly"
+    return f"as the log's header says ({fields})"
+
+
+def _check_memory(system: System, use_memory: bool | None) -> None:
+    """Raise if ``--use-memory`` is given and the machine has no memory."""
+    if use_memory and "mem" not in system.resources:
+        raise wrong_usage("has the jobs ask for mem, which the machine lacks; pass --system.", "--use-memory")
+
+
+def _mapped_machine(log: LogRequest, machine: MachineRequest) -> System | None:
+    """Read the machine of the mapping; None if it has none, or options describe a machine."""
+    if machine.cores is not None or machine.equivalence is not None:
+        return None
+    mapping = mapping_of(log)
+    if mapping is None or not mapping.machine:
+        return None
+    from batchlab.system import read_system  # noqa: PLC0415  # only files need it
+
+    return read_system(mapping.machine)
+
+
+def _catalogued_machine(
+    log: LogRequest, machine: MachineRequest, header: Callable[[], Header]
+) -> System | None:
+    """Return the machine of a log in the catalogue; None if options describe the machine.
+
+    A file that only has the name of a catalogued log is accepted if its header has the same number of
+    processors, or no number.
+    """
+    if machine.cores is not None or machine.equivalence is not None:
+        return None
+    from batchlab.trace import traces  # noqa: PLC0415  # --help does without
+
+    if log.name is not None:
+        return traces.system(log.name) if traces.find(log.name).node_sizes else None
+    trace = traces.of_file(log.trace.name)
+    if (
+        trace is None
+        or not trace.node_sizes
+        or (header().max_processors or trace.processors) != trace.processors
+    ):
+        return None
+    return traces.machine_of_sizes(trace.node_sizes, f"as the catalogue knows {trace.name}")
+
+
+def check_nodes(system: System, options: RunOptions) -> None:
+    """Raise if the machine's nodes cannot follow the rules for sleep states or rates."""
+    if options.sleep is None and options.control is None:
+        return
+    from batchlab.simulation.service import service_inputs  # noqa: PLC0415  # --help does without NumPy
+    from batchlab.simulation.sleep import sleep_inputs  # noqa: PLC0415  # as above
+
+    for option, inputs in (("--sleep", sleep_inputs), ("--control", service_inputs)):
+        try:
+            inputs(system, options)
+        except SimulationError as error:
+            raise wrong_usage(str(error), option) from None
+
+
+def check_unobserved(own: Sequence[str] | None, power: Sequence[str] | None, failures: str | None) -> None:
+    """Raise if a streamed run has observers."""
+    for option, given in {"--observer": own, "--power": power, "--failures": failures}.items():
+        if given:
+            raise wrong_usage("watches all jobs, which --stream does without; leave one out.", option)
+
+
+def observers_for(
+    own: Sequence[str] | None, power: Sequence[str] | None, failures: str | None, seed: int
+) -> dict[str, Observer]:
+    """Build the observers from the options, keyed by label; `seed` is the seed of the run."""
+    if failures is not None and not failures.strip():
+        raise wrong_usage("is empty; give outages.csv, or uptime=… and repair_time=….", "--failures")
+    if not (own or power or failures):
+        return {}
+    from batchlab.cli.output import warn  # noqa: PLC0415  # plain runs do without
+    from batchlab.observer.description import observers_of  # noqa: PLC0415  # as above
+    from batchlab.observer.given import misspelt_hooks  # noqa: PLC0415  # as above
+
+    observers = observers_of(own or (), power or (), failures, seed=seed)
+    warn(line for each in observers.values() for line in misspelt_hooks(each))
+    return observers
+
+
+STREAMED = frozenset({"overrun", "invalid", "processors", "use_memory", "log_events", "log_format"})
+"""Reading options of the kernel's reader, which builds no table."""
+
+
+_TABLES = ("partitions", "queues", "limits", "reservations", "preemption", "down")
+
+
+def not_streamed(system: System) -> list[str]:
+    """Return the parts of a machine that a run without tables ignores."""
+    return [name for name in _TABLES if getattr(system, name)] + ([] if system.requeue else ["requeue"])
+
+
+def machine_columns(system: System) -> StreamedMachine:
+    """Return the resources and node groups of a machine."""
+    groups = [
+        (group.count, [group.resources.get(resource, 0) for resource in system.resources])
+        for group in system.groups
+    ]
+    processor = [system.equivalence.get(resource, 0) for resource in system.resources]
+    return {"resources": list(system.resources), "groups": groups, "processor": processor}
+
+
+def check_watching(watching: Watching, *, stream: bool) -> None:
+    """Raise if options for live views contradict each other.
+
+    Parameters
+    ----------
+    watching
+        The options for live views.
+    stream
+        True if the run is streamed.
+    """
+    given = {"--host": watching.host, "--port": watching.port, "--keep": watching.keep or None}
+    for option, value in given.items():
+        if value is not None and not watching.serve:
+            raise wrong_usage("is about the page for browsers; add --serve, or leave it out.", option)
+    looks = {"--live": watching.live, "--serve": watching.serve, "--pace": watching.pace is not None}
+    for option, wanted in looks.items():
+        if wanted and stream:
+            raise wrong_usage("needs all jobs at hand, which --stream does without; leave one out.", option)

@@ -7,17 +7,322 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from batchlab.cli.options import FormatOption, existing_file
-from batchlab.cli.output import as_json
-from batchlab.cli.slurm_fit import fit
-from batchlab.cli.slurm_options import Version  # noqa: TC001  # here too
+from batchlab.cli.declared_options import takes_reading_options, takes_run_options
+from batchlab.cli.failure import check_page, is_in_directory, wrong_usage
+from batchlab.cli.node_events import outages_of
+from batchlab.cli.options import (  # typer reads the annotations
+    OUTPUT,
+    RULES,
+    Fitted,
+    FormatOption,
+    NodeEvents,
+    OutputFormat,
+    existing_file,
+    whole_number,
+)
+from batchlab.cli.output import as_json, progress_bar
+from batchlab.cli.process import wait_no_longer
+from batchlab.cli.request import LogRequest, located, read_log
 from batchlab.cli.slurm_report import report_lines
-from batchlab.cli.slurm_what_if import what_if
+from batchlab.options import RunOptions  # noqa: TC001  # typer reads the annotations
+from batchlab.options.run_options import RECORDED
+from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
-    from batchlab.slurm import Report
+    from collections.abc import Sequence
 
-__all__ = ["slurm"]
+    from batchlab.slurm import Report
+    from batchlab.slurm.twin import Parameter, Twin
+    from batchlab.workload import Workload
+
+__all__ = ["PageFile", "Submission", "Trace", "Version", "fit", "note_ignored", "slurm", "what_if"]
+
+
+Trace = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TRACE",
+        help="The jobs: sacct, jobcomp, SWF, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or "
+        "Parquet; or the name of a fetched log (batchlab traces); - for standard input.",
+    ),
+]
+Version = Annotated[
+    str | None,
+    typer.Option(
+        "--slurm-version",
+        metavar="V",
+        rich_help_panel=RULES,
+        help="Slurm's, as 22.05.8; the newest release that has all keys unless given.",
+    ),
+]
+Submission = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        min=0,
+        rich_help_panel=RULES,
+        help="Seconds from a job's submission until the controller knows it.",
+    ),
+]
+PageFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
+]
+
+
+def note_ignored(workload: Workload, twins: Sequence[Twin]) -> None:
+    """Print the requests of jobs that the twins do not use."""
+    from batchlab.result.unused import ignored_requests, unfilled_nodes  # noqa: PLC0415  # --help does without
+
+    lines = [line for each in twins for line in ignored_requests(workload, each.system)]
+    lines += [line for each in twins for line in unfilled_nodes(workload, each.system, each.policy)]
+    for line in dict.fromkeys(lines):
+        typer.echo(f"note: {line}", err=True)
+
+
+_SEARCH = "The search"
+
+_Configuration = Annotated[
+    Path,
+    typer.Option(
+        "--conf",
+        metavar="DIR",
+        exists=True,
+        rich_help_panel=RULES,
+        help="A folder with slurm.conf, or the file.",
+    ),
+]
+_Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME[=LOW:HIGH]",
+        rich_help_panel=_SEARCH,
+        help="What is fitted, once for each: submission, completion, launch; bf_max_job_test, "
+        "default_queue_depth, batch_sched_delay, sched_interval, bf_interval, main_phase, backfill_phase; "
+        "age, fair_share, job_size, partition, qos, association. Unless given submission, completion, "
+        "bf_max_job_test, and weights but the greatest.",
+    ),
+]
+_Train = Annotated[
+    float,
+    typer.Option(
+        metavar="P",
+        rich_help_panel=_SEARCH,
+        help="Share of the jobs that it is fitted on; the rest tests it.",
+    ),
+]
+_Trials = Annotated[int, whole_number("Sets of values that are tried.", _SEARCH)]
+_Minutes = Annotated[
+    float | None,
+    typer.Option(
+        metavar="M", rich_help_panel=_SEARCH, help="No trial begins later. Ctrl-C gives the best so far, too."
+    ),
+]
+_Seeds = Annotated[
+    int, whole_number("Runs of each trial, each with phases of the controller of its own.", _SEARCH)
+]
+_TestSeeds = Annotated[int, whole_number("Runs that test, with other seeds.", _SEARCH)]
+_Tolerance = Annotated[
+    float,
+    typer.Option(
+        metavar="S", rich_help_panel=OUTPUT, help="Jobs whose ends are further off, seconds, are unexplained."
+    ),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        dir_okay=False,
+        callback=is_in_directory,
+        rich_help_panel=OUTPUT,
+        help="Gets what was found, as TOML: for --fitted of batchlab slurm what-if and batchlab run.",
+    ),
+]
+
+
+@takes_reading_options
+@takes_run_options(*RECORDED)
+def fit(
+    trace: Trace,
+    *,
+    conf: _Configuration,
+    version: Version = None,
+    submission: Submission = 0.0,
+    parameter: _Parameters = None,
+    train: _Train = 0.5,
+    trials: _Trials = 100,
+    minutes: _Minutes = None,
+    seeds: _Seeds = 3,
+    test_seeds: _TestSeeds = 10,
+    options: RunOptions,
+    reading: ReadingOptions,
+    tolerance: _Tolerance = 60.0,
+    out: _Out = None,
+    report: PageFile = None,
+    form: OutputFormat = "text",
+) -> None:
+    """Fit what a log does not say of a cluster on its first jobs, and test it on the others."""
+    check_page(report)
+    # Ctrl-C prints the best trial so far.
+    wait_no_longer()
+    from batchlab.slurm import twin as twins  # noqa: PLC0415  # --help does without
+
+    configured = twins.read_twin(conf, options=options, submission=submission, version=version)
+    sought = None if parameter is None else _sought(parameter, configured)
+    request = LogRequest.of(located(trace), reading)
+    workload = read_log(request, configured.system)
+    note_ignored(workload, [configured])
+    with progress_bar("fitting") as advance:
+        found = twins.fit(
+            workload,
+            configured,
+            parameters=sought,
+            train=train,
+            trials=trials,
+            minutes=minutes,
+            seeds=seeds,
+            test_seeds=test_seeds,
+            seed=options.seed,
+            tolerance=tolerance,
+            progress=advance,
+        )
+    typer.echo(str(found) if form == "text" else as_json(found.to_dict()))
+    if out is not None:
+        twins.write_fitted(found.fitted, out)
+        typer.echo(f"\nwritten to {out}", err=form == "json")
+    if report is not None:
+        from batchlab.report import write_fit  # noqa: PLC0415  # draws, which takes long to import
+
+        write_fit(found, report, source=str(trace))
+        typer.echo(f"{'' if out else chr(10)}written to {report}", err=form == "json")
+
+
+def _sought(given: Sequence[str], configured: Twin) -> list[Parameter]:
+    """Parse the values of ``--parameter``."""
+    from batchlab.errors import TwinError  # noqa: PLC0415  # as above
+    from batchlab.slurm.twin import parameter  # noqa: PLC0415  # as above
+
+    found = []
+    for text in given:
+        name, sign, bounds = (part.strip() for part in text.partition("="))
+        try:
+            found.append(parameter(configured, name, _bounds(text, bounds) if sign else None))
+        except TwinError as error:
+            raise wrong_usage(str(error), "--parameter") from None
+    return found
+
+
+def _bounds(text: str, bounds: str) -> tuple[float, float]:
+    low, _, high = bounds.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise wrong_usage(
+            f"{text!r}; must be NAME or NAME=LOW:HIGH, as completion=0:300.", "--parameter"
+        ) from None
+
+
+_INTERVALS = "The intervals"
+
+_Configurations = Annotated[
+    list[Path],
+    typer.Option(
+        "--conf",
+        metavar="DIR",
+        exists=True,
+        rich_help_panel=RULES,
+        help="A folder with slurm.conf, or the file; once for each. Others are compared with the first.",
+    ),
+]
+_SeedsOfEach = Annotated[
+    int, whole_number("Runs of each configuration, each with phases of the controller of its own.", RULES)
+]
+_Block = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        rich_help_panel=_INTERVALS,
+        help="Length of the blocks of time that are drawn, seconds; a day, or a tenth of a short log, unless "
+        "given.",
+    ),
+]
+_Resamples = Annotated[int, whole_number("How often blocks are drawn.", _INTERVALS)]
+_Confidence = Annotated[
+    float, typer.Option(metavar="P", rich_help_panel=_INTERVALS, help="Level of the intervals.")
+]
+
+
+@takes_reading_options
+@takes_run_options(*RECORDED)
+def what_if(
+    trace: Trace,
+    *,
+    conf: _Configurations,
+    version: Version = None,
+    submission: Submission = 0.0,
+    fitted: Fitted = None,
+    seeds: _SeedsOfEach = 3,
+    options: RunOptions,
+    block: _Block = None,
+    resamples: _Resamples = 1000,
+    confidence: _Confidence = 0.95,
+    node_events: NodeEvents = None,
+    reading: ReadingOptions,
+    report: PageFile = None,
+    form: OutputFormat = "text",
+) -> None:
+    """Run the same jobs under several configurations, and compare how long they wait."""
+    check_page(report)
+    from batchlab.slurm import twin  # noqa: PLC0415  # --help does without
+
+    # Check the configurations before a long log is read.
+    twins: list[Twin] = [
+        twin.read_twin(path, name=name, options=options, submission=submission, version=version)
+        for name, path in zip(names_of(conf), conf, strict=True)
+    ]
+    if fitted is not None:
+        values = twin.read_fitted(fitted)
+        twins = [values.applied(each) for each in twins]
+    request = LogRequest.of(located(trace), reading)
+    workload = read_log(request, *(each.system for each in twins))
+    events = None
+    if node_events is not None:
+        configured = {each.name: each.configuration for each in twins}
+        names = {name: each.in_service for name, each in configured.items() if each is not None}
+        events = {name: outages_of(node_events, nodes, request, workload) for name, nodes in names.items()}
+        workload = workload.without_node_failures()
+    note_ignored(workload, twins)
+    with progress_bar("simulating") as advance:
+        found = twin.what_if(
+            workload,
+            twins,
+            seeds=range(options.seed, options.seed + seeds),
+            block=block,
+            resamples=resamples,
+            confidence=confidence,
+            events=events,
+            progress=advance,
+        )
+    typer.echo(str(found) if form == "text" else as_json(found.to_dict()))
+    if report is not None:
+        from batchlab.report import write_what_if  # noqa: PLC0415  # draws, which takes long to import
+
+        write_what_if(found, report, source=str(trace))
+        typer.echo(f"\nwritten to {report}", err=form == "json")
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """Return the names of configurations: their folders, or their paths if two folders have one name."""
+    folders = [path if path.is_dir() else path.absolute().parent for path in paths]
+    names = [folder.name or str(folder) for folder in folders]
+    if len({*names}) < len(paths):
+        names = [str(path) for path in paths]
+    if len({*names}) < len(paths):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise wrong_usage(f"{twice} is given twice; leave one out.", "--conf")
+    return names
+
 
 slurm = typer.Typer(
     help="A cluster that runs Slurm: its configuration, as a simulation has it.", add_completion=False

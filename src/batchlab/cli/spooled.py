@@ -16,7 +16,7 @@ from typing import TextIO
 
 import typer
 
-from batchlab.cli.interruption import removed
+from batchlab.cli.process import removed
 
 __all__ = ["STANDARD_INPUT", "SpooledPath", "discard_spooled", "named_as_given", "piped", "spooled"]
 

@@ -1,45 +1,216 @@
-"""``batchlab run --stream``: simulate a log while it is read, with memory for the active jobs only."""
+"""``batchlab run --stream``: read and simulate a log in one pass, with memory for the jobs alive only."""
 
 from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+from batchlab._kernel import SwfStream
 from batchlab.cli.failure import wrong_usage
-from batchlab.cli.log import data_set_warnings, format_of, is_log
-from batchlab.cli.machine import machine_for
-from batchlab.cli.output import print_answer
-from batchlab.cli.progress import count_bar
+from batchlab.cli.output import count_bar, print_answer
+from batchlab.cli.request import (
+    STREAMED,
+    data_set_warnings,
+    format_of,
+    is_log,
+    machine_columns,
+    machine_for,
+    not_streamed,
+)
 from batchlab.core.declared import declared, option_of
+from batchlab.core.node_ranges import node_beyond, node_ranges
+from batchlab.core.vocabulary import INTERNAL_EVENTS
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
 from batchlab.options import RunOptions
 from batchlab.options.run_options import RECORDED
+from batchlab.policy.kernel import OF_COLUMNS, policy_names
+from batchlab.result.summary import blocks, how_it_was_run
+from batchlab.result.unlike_log import LogFacts, unlike_log
+from batchlab.result.unused_by_policy import unused_by_policy
+from batchlab.result.warnings import no_jobs, warnings_by
+from batchlab.workload.header import Header
 from batchlab.workload.log_options import ReadingOptions
+from batchlab.workload.packing import is_plain_or_gzip
+from batchlab.workload.reasons import ignored_memory, none_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
+    from pathlib import Path
 
-    from batchlab._kernel import (
-        StreamedMachine,
-        StreamedOverheads,
-        StreamedRun,
-        StreamNotes,
-        SwfStream,
-    )
+    import numpy as np
+    import numpy.typing as npt
+
+    from batchlab._kernel import StreamedOverheads, StreamedRun, StreamNotes
     from batchlab.cli.request import RunRequest
-    from batchlab.cli.streamed_events import StreamedEvents
+    from batchlab.options import Overheads
     from batchlab.policy import Policy
     from batchlab.result.manifest import OutputFiles
     from batchlab.system import System
-    from batchlab.workload.header import Header
 
-__all__ = ["STREAMED", "check_streamed", "machine_columns", "not_streamed", "stream"]
+    EventTuple = tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]
 
-STREAMED = frozenset({"overrun", "invalid", "processors", "use_memory", "log_events", "log_format"})
-"""Reading options of the kernel's reader, which builds no table."""
+__all__ = ["StreamedEvents", "check_streamed", "scanned", "stream", "streamed_overheads"]
+
+
+def streamed_overheads(overheads: Overheads, seed: int) -> StreamedOverheads:
+    """Build the overheads for the kernel.
+
+    Parameters
+    ----------
+    overheads
+        The described overheads.
+    seed
+        The seed of the run.
+
+    Returns
+    -------
+    dict
+        The seconds of all phases in blocks of jobs, and the seconds that each task adds.
+
+    Raises
+    ------
+    Failure
+        If an overhead refers to a column of the jobs.
+    """
+    from batchlab.options.overheads import PHASES  # noqa: PLC0415  # most runs do without
+
+    for phase in PHASES:
+        base = overheads.delay(phase).base
+        if isinstance(base, str) and base.isidentifier():
+            rule = "has no table of jobs, whose column this would be. Name a time or a distribution"
+            raise wrong_usage(f"{phase} = {base!r}: --stream {rule}.", "--overhead")
+    return {
+        "blocks": _blocks(overheads, seed),
+        "per_task": tuple(overheads.delay(phase).per_task for phase in PHASES),
+        "counted": overheads.counted,
+        "billed": overheads.billed,
+    }
+
+
+def _blocks(overheads: Overheads, seed: int) -> Iterator[tuple[npt.NDArray[np.float64], ...]]:
+    from batchlab.options.drawing import refuse_infinite, sample_blocks  # noqa: PLC0415  # it needs NumPy
+    from batchlab.options.overheads import PHASES  # noqa: PLC0415  # as above
+
+    phases = [sample_blocks(phase, overheads.delay(phase), seed) for phase in PHASES]
+    for block in zip(*phases, strict=True):
+        for phase, drawn in zip(PHASES, block, strict=True):
+            refuse_infinite(phase, drawn, "a job")
+        yield tuple(drawn.clip(min=0.0) for drawn in block)
+
+    # Time, kind, job_id, ranges of nodes, value, and whether jobs are killed.
+
+
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class StreamedEvents:
+    """External events in a checked file.
+
+    `system` is the machine, `count` the number of events. The nodes of `absent` are added before they are
+    removed, so they are missing at the beginning.
+    """
+
+    path: Path
+    system: System
+    count: int
+    absent: list[int]
+
+    def lists(self) -> Iterator[list[EventTuple]]:
+        """Yield the events as tuples for the kernel, in blocks."""
+        # Submissions come from the log.
+        events = (event for event in _checked(self.path, self.system) if event["event"] != "submit")
+        while some := [_for_kernel(event) for event in islice(events, _AT_ONCE)]:
+            yield some
+
+
+def scanned(path: Path, system: System) -> StreamedEvents:
+    """Check all events of a file, with memory for the nodes that are added and removed only.
+
+    Parameters
+    ----------
+    path
+        The file.
+    system
+        The machine. Events may name its nodes.
+
+    Returns
+    -------
+    StreamedEvents
+
+    Raises
+    ------
+    WorkloadError
+        If an event is invalid, or the events are not sorted by time.
+    """
+    from batchlab.workload.event_rules import nodes_to_come  # noqa: PLC0415  # --help does without
+
+    # The file is read twice; an option copies a pipe to a file.
+    count = 0
+
+    def changes() -> Iterator[tuple[str, str]]:
+        nonlocal count
+        for event in _checked(path, system):
+            count += 1
+            yield event["event"], event.get("nodes", "")
+
+    absent = nodes_to_come(changes())
+    return StreamedEvents(path, system, count, absent)
+
+
+def _checked(path: Path, system: System) -> Iterator[dict[str, Any]]:
+    """Yield the events, checked as far as possible without the jobs."""
+    from batchlab.workload.event_lines import event_lines  # noqa: PLC0415  # --help does without
+
+    before = float("-inf")
+    for line, event in event_lines(path):
+        place, time, kind = f"{path}:{line}", event["time"], event["event"]
+        if kind in INTERNAL_EVENTS:
+            rule = "is what a scheduler did. Leave such events out"
+            raise WorkloadError(f"{place}: event = {kind!r} {rule}.")
+        if time < before:
+            rule = f"must be >= that of the event before, {before:g}, with --stream. Sort the events by time"
+            raise WorkloadError(f"{place}: time = {time:g}; {rule}, or run without --stream.")
+        beyond = node_beyond(event.get("nodes", ""), system.nodes)
+        if beyond is not None:
+            rule = f"the system has nodes 0 to {system.nodes - 1}"
+            raise WorkloadError(f"{place}: {kind} of node {beyond}; {rule}.")
+        _check_subject(event, system, place)
+        before = time
+        yield event
+
+
+def _check_subject(event: dict[str, Any], system: System, place: str) -> None:
+    """Raise for events on limits and reservations: a streamed system has none."""
+    from batchlab.workload.event_rules import (  # noqa: PLC0415  # --help does without
+        RESERVATION_EVENTS,  # --help does without
+        changed_limit,
+        changed_reservation,
+    )
+
+    try:
+        if event["event"] == "limit":
+            changed_limit(event, system)
+        elif event["event"] in RESERVATION_EVENTS:
+            changed_reservation(event, system)
+    except WorkloadError as error:
+        raise WorkloadError(f"{place}: {error}") from None
+
+
+def _for_kernel(event: dict[str, Any]) -> EventTuple:
+    from batchlab.workload.event_rules import JOB_EVENTS  # noqa: PLC0415  # --help does without
+
+    kind = event["event"]
+    job = event["job_id"] if kind in JOB_EVENTS else None
+    value = event.get("value") if kind in {"requested_time", "priority"} else None
+    ranges = node_ranges(event.get("nodes", ""))
+    return event["time"], kind, job, ranges, value, event.get("jobs") == "kill"
+
 
 _STREAMED_OPTIONS = frozenset({"seed", "walltime", "order_at_instant", "job_check", "odd_jobs", "overheads"})
 # Why a streamed run does not have an option.
@@ -57,7 +228,6 @@ _TABLES_ONLY = {
     "--node-events": "is about logs of Slurm",
     "--events": "keeps what happened to all jobs",
 }
-_TABLES = ("partitions", "queues", "limits", "reservations", "preemption", "down")
 
 
 def check_streamed(options: RunOptions, given: Mapping[str, object]) -> None:
@@ -81,11 +251,6 @@ def check_streamed(options: RunOptions, given: Mapping[str, object]) -> None:
         raise wrong_usage(f"{reason}, which --stream does without; leave one out.", option)
 
 
-def not_streamed(system: System) -> list[str]:
-    """Return the parts of a machine that a run without tables ignores."""
-    return [name for name in _TABLES if getattr(system, name)] + ([] if system.requeue else ["requeue"])
-
-
 def stream(request: RunRequest) -> None:
     """Run, write and print without a table of all jobs.
 
@@ -94,8 +259,6 @@ def stream(request: RunRequest) -> None:
     request
         The arguments of ``batchlab run``.
     """
-    from batchlab.policy.kernel import OF_COLUMNS  # noqa: PLC0415  # --help does without
-
     if not is_log(request.log) or format_of(request.log) != "swf":
         raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
     for name in request.log.given:
@@ -114,9 +277,6 @@ def stream(request: RunRequest) -> None:
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)
-    from batchlab.result.summary import blocks  # noqa: PLC0415  # --help does without
-    from batchlab.result.unused_by_policy import unused_by_policy  # noqa: PLC0415  # --help does without
-    from batchlab.result.warnings import no_jobs, warnings_by  # noqa: PLC0415  # --help does without
 
     began = time.perf_counter()
     events = _events(request, system)
@@ -148,9 +308,6 @@ def stream(request: RunRequest) -> None:
 
 def _warnings_of_log(request: RunRequest, run: StreamedRun, policy: Policy, system: System) -> Iterable[str]:
     """Yield warnings about memory that is not used, and about waits that are far from those of the log."""
-    from batchlab.result.unlike_log import LogFacts, unlike_log  # noqa: PLC0415  # --help does without
-    from batchlab.workload.reasons import ignored_memory  # noqa: PLC0415  # as above
-
     notes, (without_limit, with_memory) = run["notes"], run["asked"]
     ignored = with_memory if not request.log.use_memory else 0
     if "mem" in system.resources and ignored:
@@ -170,8 +327,6 @@ def _check_streamable(system: System) -> None:
 
 
 def _open(request: RunRequest) -> SwfStream:
-    from batchlab._kernel import SwfStream  # noqa: PLC0415  # --help does without
-    from batchlab.workload.packing import is_plain_or_gzip  # noqa: PLC0415  # here too
 
     log = request.log
     if not is_plain_or_gzip(str(log.trace)):
@@ -193,7 +348,6 @@ def _open(request: RunRequest) -> SwfStream:
 
 
 def _header(log: SwfStream) -> Header:
-    from batchlab.workload.header import Header  # noqa: PLC0415  # --help does without
 
     return Header(tuple(log.comments))
 
@@ -202,7 +356,6 @@ def _overheads(request: RunRequest) -> StreamedOverheads | None:
     overheads = request.options.job_overheads
     if overheads is None:
         return None
-    from batchlab.cli.streamed_overheads import streamed_overheads  # noqa: PLC0415  # most runs do without
 
     return streamed_overheads(overheads, request.options.seed)
 
@@ -210,7 +363,6 @@ def _overheads(request: RunRequest) -> StreamedOverheads | None:
 def _events(request: RunRequest, system: System) -> StreamedEvents | None:
     if request.external_events is None:
         return None
-    from batchlab.cli.streamed_events import scanned  # noqa: PLC0415  # most runs do without
 
     return scanned(request.external_events, system)
 
@@ -225,7 +377,6 @@ def _run(
     overheads: StreamedOverheads | None,
     files: OutputFiles | None,
 ) -> StreamedRun:
-    from batchlab.policy.kernel import policy_names  # noqa: PLC0415  # --help does without
 
     # Read it now: the log cannot be read during its run.
     header = _header(log)
@@ -258,8 +409,6 @@ def _run(
 
 def _check_kept(request: RunRequest, notes: StreamNotes) -> None:
     """Raise if all jobs of a log were dropped."""
-    from batchlab.workload.reasons import none_kept  # noqa: PLC0415  # --help does without
-
     if notes["read"] and not notes["kept"]:
         raise WorkloadError(none_kept(str(request.log.trace), notes["read"], notes["dropped"]))
 
@@ -272,16 +421,6 @@ def _explained(error: ValueError, request: RunRequest) -> Exception:
     trace = request.log.trace
     place = f"{trace}:{line}" if line is not None else f"{trace}"
     return WorkloadError(f"{place}: {message}. Run without --stream, or mend the log.")
-
-
-def machine_columns(system: System) -> StreamedMachine:
-    """Return the resources and node groups of a machine."""
-    groups = [
-        (group.count, [group.resources.get(resource, 0) for resource in system.resources])
-        for group in system.groups
-    ]
-    processor = [system.equivalence.get(resource, 0) for resource in system.resources]
-    return {"resources": list(system.resources), "groups": groups, "processor": processor}
 
 
 def _files(request: RunRequest) -> AbstractContextManager[OutputFiles | None]:
@@ -312,7 +451,6 @@ def _manifest(
 def _facts(
     request: RunRequest, policy: Policy, system: System, notes: StreamNotes
 ) -> Iterable[tuple[str, str]]:
-    from batchlab.result.summary import how_it_was_run  # noqa: PLC0415  # --help does without
 
     changed = [f"{sum(notes[kind].values()):,} {kind}" for kind in ("dropped", "mended") if notes[kind]]
     is_one = notes["read"] == 1

@@ -1,24 +1,91 @@
-"""Folders with stored runs, as arguments of a command."""
+"""Runs that were written: ``batchlab plot`` and ``batchlab report``, and folders of several results."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.failure import wrong_usage
+from batchlab.cli.failure import check_report, is_in_directory, wrong_usage
 from batchlab.cli.options import system_file
 from batchlab.cli.recognised import check_kind
-from batchlab.cli.results_folder import has_results, listed_results
-from batchlab.errors import ResultError, shown
+from batchlab.errors import ResultError, shown, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
 
     from batchlab.result.result import Result
 
-__all__ = ["Folders", "SystemOfRuns", "written_results"]
+__all__ = [
+    "Folders",
+    "SystemOfRuns",
+    "has_results",
+    "listed_results",
+    "plot",
+    "report",
+    "write_results",
+    "written_results",
+]
+
+
+_LIST, _FOLDER = "results.json", "results"
+_LONGEST = 60
+
+
+def write_results(
+    results: Mapping[str, Sequence[Result]], folder: Path, *, inputs: Mapping[str, Path], command: str
+) -> None:
+    """Write results to a folder that `batchlab plot` and `batchlab report` can read.
+
+    Parameters
+    ----------
+    results
+        Results by label; several results of one label are its replications.
+    folder
+        Each result is written to ``results/NUMBER-LABEL``; ``results.json`` lists them by label.
+    inputs, command
+        As for `Result.write`.
+    """
+    from batchlab.core.outputs import output  # noqa: PLC0415  # --help does without
+
+    listed: dict[str, list[str]] = {}
+    number = 0
+    for label, group in results.items():
+        for result in group:
+            number += 1
+            name = f"{number}-{re.sub(r'[^A-Za-z0-9_.]+', '-', label).strip('-')[:_LONGEST]}"
+            result.write(folder / _FOLDER / name, inputs=inputs, command=command)
+            listed.setdefault(label, []).append(f"{_FOLDER}/{name}")
+    with output(folder / _LIST, inputs=inputs.values()) as file:
+        file.write(json.dumps(listed, indent=2, ensure_ascii=False) + "\n")
+
+
+def has_results(folder: Path) -> bool:
+    """Return whether a folder lists the results of several runs, and is not the folder of one run."""
+    return (folder / _LIST).is_file() and not (folder / "result.zip").exists()
+
+
+def listed_results(folder: Path) -> list[tuple[str, Path]]:
+    """Return the labels and folders of the results that a folder lists.
+
+    Raises
+    ------
+    ResultError
+        If the list is invalid.
+    """
+    try:
+        listed = json.loads((folder / _LIST).read_text("utf-8"))
+        found = [(label, folder / name) for label, names in listed.items() for name in names]
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        rule = "is no list of results. Write them again: batchlab compare TRACE --out DIR"
+        raise ResultError(f"{folder / _LIST}: {rule}.") from error
+    return cast("list[tuple[str, Path]]", found)
+
 
 Folders = Annotated[
     list[str],
@@ -81,3 +148,80 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     for label, result in zip(labels, results, strict=True):
         grouped.setdefault(label, []).append(result)
     return grouped
+
+
+_SUFFIXES = (".png", ".pdf", ".svg")
+
+
+def _kinds() -> list[str]:
+    """Return the names of the plots of results."""
+    from batchlab.result.plots import plots_of_results  # noqa: PLC0415  # --help does without
+
+    return sorted(plots_of_results())
+
+
+_Kind = Annotated[
+    str,
+    typer.Argument(
+        metavar="KIND", help="The plot: a name in batchlab.plot, such as gantt.", autocompletion=_kinds
+    ),
+]
+_Picture = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", metavar="FILE", callback=is_in_directory, help="The picture: .png, .pdf or .svg."
+    ),
+]
+_PictureTitle = Annotated[str | None, typer.Option(metavar="TEXT", help="Its title.")]
+
+
+def plot(
+    kind: _Kind,
+    folders: Folders,
+    *,
+    out: _Picture,
+    title: _PictureTitle = None,
+    system: SystemOfRuns = None,
+) -> None:
+    """Draw runs that were written: distributions, courses over time, schedules."""
+    if out.suffix.lower() not in _SUFFIXES:
+        raise wrong_usage(f"{out}; must end in {', '.join(_SUFFIXES)}.", "--out")
+    if kind not in _kinds():
+        raise wrong_usage(f"{kind}; no plot of results has this name.{suggest(kind, _kinds())}", "KIND")
+    results = written_results(folders, system)
+    from batchlab import plot as plots  # noqa: PLC0415  # --help does without
+    from batchlab.plot.canvas import save_picture  # noqa: PLC0415  # as above
+
+    figure: Figure | None = getattr(plots, kind)(results, title=title).get_figure(root=True)
+    if figure is None:
+        raise ResultError(f"{kind}: has drawn nothing.")
+    try:
+        save_picture(figure, out, dpi=150, bbox_inches="tight")
+    except OSError as error:
+        raise ResultError(f"{out}: {error.strerror or error}. Choose another file.") from error
+    typer.echo(f"plot          {out}")
+
+
+_Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page, in HTML.")]
+_Heading = Annotated[str, typer.Option(metavar="TEXT", help="Its heading.")]
+_Baseline = Annotated[
+    str | None,
+    typer.Option(metavar="LABEL", help="What the others are compared with; the first unless given."),
+]
+
+
+def report(
+    folders: Folders,
+    *,
+    out: _Page = Path("report.html"),
+    title: _Heading = "Simulation report",
+    baseline: _Baseline = None,
+    system: SystemOfRuns = None,
+) -> None:
+    """Report on runs that were written, in one page that opens anywhere."""
+    check_report(out, "--out")
+    results = written_results(folders, system)
+    from batchlab.report import write  # noqa: PLC0415  # --help does without
+
+    write(results, out, title=title, baseline=baseline)
+    typer.echo(f"report        {out}")

@@ -14,13 +14,21 @@ from batchlab.core import rules
 from batchlab.core.markup import card
 from batchlab.errors import ExperimentError, SimulationError, shown
 from batchlab.experiment.course import CourseKeeper
-from batchlab.experiment.executors import perform, runs_here
-from batchlab.experiment.given_events import digest_of, given_events
-from batchlab.experiment.plan import Run, as_system, labelled, made_from, name_of, paired, seed_of
+from batchlab.experiment.execution import Task, describe_error, perform, runs_here
+from batchlab.experiment.plan import (
+    Run,
+    as_system,
+    digest_of,
+    given_events,
+    labelled,
+    made_from,
+    name_of,
+    paired,
+    seed_of,
+)
 from batchlab.experiment.runs import Runs
 from batchlab.experiment.source import as_source
 from batchlab.experiment.store import Store
-from batchlab.experiment.work import Task, describe_error
 from batchlab.observer.given import checked_observers
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,18 +13,32 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from batchlab import _kernel
-from batchlab.errors import BatchlabError, ExperimentError, shown
+from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
 from batchlab.experiment.fingerprint import fingerprint
 from batchlab.policy import Policy
 from batchlab.system import System, read_system
 from batchlab.system.formats import described
+from batchlab.workload.event_stream import EventStream, read_events
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from batchlab.control import RateControl
     from batchlab.options import RunOptions
     from batchlab.seam.components import Allocator, Observer
 
-__all__ = ["Run", "as_system", "labelled", "made_from", "name_of", "paired", "seed_of"]
+__all__ = [
+    "Run",
+    "as_system",
+    "digest_of",
+    "given_events",
+    "labelled",
+    "made_from",
+    "name_of",
+    "paired",
+    "seed_of",
+]
+
 
 _T = TypeVar("_T")
 
@@ -171,3 +186,49 @@ def _policy(policy: Policy) -> str:
     except BatchlabError:
         pass
     return fingerprint(policy, f"policies: {text}")
+
+
+def given_events(given: object, workloads: Collection[str]) -> dict[str, EventStream]:
+    """Read the events of each workload.
+
+    Parameters
+    ----------
+    given
+        One stream, path of a file, or rows of a stream for all workloads; or a mapping of workload labels
+        to these. None without events.
+    workloads
+        The labels of the workloads.
+
+    Returns
+    -------
+    dict
+        By label, for workloads with events.
+
+    Raises
+    ------
+    ExperimentError
+        If a label is unknown.
+    WorkloadError
+        If an event is invalid.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        stream = _stream(given)
+        return dict.fromkeys(workloads, stream)
+    for label in given:
+        if label not in workloads:
+            raise ExperimentError(f"events.{label}: there is no such workload.{suggest(label, workloads)}")
+    return {label: _stream(each) for label, each in given.items()}
+
+
+def digest_of(stream: EventStream) -> str:
+    """Hash a stream of events."""
+    return hashlib.sha256(json.dumps(stream.to_dicts()).encode()).hexdigest()
+
+
+def _stream(given: object) -> EventStream:
+    if isinstance(given, str | os.PathLike):
+        return read_events(given)
+    # EventStream raises for other types.
+    return EventStream(cast("EventStream", given))

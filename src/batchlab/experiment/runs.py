@@ -1,30 +1,287 @@
-"""Runs of an experiment: a tidy table, its dispersion over replications, and the results."""
+"""Runs of an experiment: a tidy table, its dispersion over replications, and the results from the store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakValueDictionary
 
+import numpy as np
 import polars as pl
 
+from batchlab.core import rules
 from batchlab.core.markup import card
 from batchlab.core.units import format_duration
-from batchlab.experiment.dispersion import LABELS, dispersion
+from batchlab.errors import ExperimentError, ResultError, suggest
 from batchlab.experiment.output import TableFormat, write
-from batchlab.experiment.record import COSTS, COUNTS
-from batchlab.experiment.stored import Shelf, StoredResults
+from batchlab.experiment.source import loaded
+from batchlab.experiment.store import COSTS, COUNTS
+from batchlab.result.archive import DamagedArchiveError, read_archive
+from batchlab.result.outcome_members import group, outcome_of
+from batchlab.result.recorded import TABLES
+from batchlab.result.result import Result
+from batchlab.result.table import PASS_COSTS
 
 if TYPE_CHECKING:
     import os
 
+    import numpy.typing as npt
+
+    from batchlab.experiment.execution import Task
     from batchlab.experiment.plan import Run
     from batchlab.experiment.store import Store
-    from batchlab.experiment.work import Task
 
-__all__ = ["Runs"]
+__all__ = ["LABELS", "Runs", "Shelf", "StoredResult", "StoredResults", "dispersion", "half_width"]
+
+
+LABELS = ("workload", "system", "policy", "control")
+"""Columns that name the parts of a run; ``control`` exists only if controls are compared."""
+
+_GROUPS = (*LABELS, "seed", "replication")
+_NOT_MEASURED = (*_GROUPS, "run", "run_seed", "status")
+
+
+def dispersion(
+    table: pl.DataFrame,
+    by: str | Iterable[str] | None,
+    metrics: str | Iterable[str] | None,
+    confidence: float,
+) -> pl.DataFrame:
+    """Summarise a table of runs; see `Runs.summary`.
+
+    Parameters
+    ----------
+    table
+        As `Runs.table`.
+    by, metrics, confidence
+        As for `Runs.summary`.
+    """
+    confidence = rules.check(ExperimentError, "confidence", confidence, rules.CONFIDENCE)
+    known = [name for name in _GROUPS if name in table.columns]
+    groups = _chosen("by", [name for name in LABELS if name in known] if by is None else by, known)
+    measured = [name for name in table.columns if name not in _NOT_MEASURED]
+    chosen = measured if metrics is None else _chosen("metrics", metrics, measured)
+    value = pl.col("value")
+    found = (
+        table.select(*groups, *(pl.col(name).cast(pl.Float64) for name in chosen))
+        .unpivot(chosen, index=groups, variable_name="metric", value_name="value")
+        .group_by(*groups, "metric", maintain_order=True)
+        .agg(
+            value.count().cast(pl.Int64).alias("runs"),
+            value.mean().alias("mean"),
+            value.std().alias("standard_deviation"),
+        )
+    )
+    half = pl.Series(
+        "half", half_width(found["runs"], found["standard_deviation"], confidence), dtype=pl.Float64
+    )
+    method = f"Student's t, {100 * confidence:g} %"
+    return found.with_columns(
+        low=pl.col("mean") - half,
+        high=pl.col("mean") + half,
+        method=pl.when(half.is_not_null()).then(pl.lit(method)),
+    )
+
+
+def half_width(runs: pl.Series, deviation: pl.Series, confidence: float) -> list[float | None]:
+    """Compute half the width of Student's confidence interval for a mean.
+
+    Parameters
+    ----------
+    runs, deviation
+        The size and the standard deviation of each sample.
+    confidence
+        The level.
+
+    Returns
+    -------
+    list
+        t · s / √n, where t is the quantile at (1 + confidence) / 2 with n - 1 degrees of freedom; None
+        without a standard deviation.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415  # not needed for the table
+
+    quantiles = {count: float(stdtrit(count - 1, (1 + confidence) / 2)) for count in set(runs) if count > 1}
+    pairs = zip(runs, deviation, strict=True)
+    return [None if each is None else quantiles[count] * each / count**0.5 for count, each in pairs]
+
+
+def _chosen(argument: str, names: str | Iterable[str], known: Sequence[str]) -> list[str]:
+    chosen = [names] if isinstance(names, str) else [*names]
+    for name in chosen:
+        if name not in known:
+            raise ExperimentError(f"{argument}: no column {name!r}.{suggest(str(name), known)}")
+    if not chosen:
+        raise ExperimentError(f"{argument} is empty; name at least one of {', '.join(known[:8])}.")
+    return list(dict.fromkeys(chosen))
+
+
+class _Passes(Mapping[str, "npt.NDArray[np.generic]"]):
+    """The record of the scheduling passes of one run: shared columns, and its own times."""
+
+    def __init__(self, shared: Mapping[str, npt.NDArray[np.generic]], costs: Path) -> None:
+        self._shared = shared
+        self._costs = costs
+
+    def __getitem__(self, name: str) -> npt.NDArray[np.generic]:
+        if name in PASS_COSTS:
+            cost: npt.NDArray[np.generic] = _read(self._costs)[name]
+            return cost.astype(np.uint64) if name == "memory" else cost / 1e9  # type: ignore[operator]
+        return self._shared[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (column.name for column in TABLES["dispatch"].columns)
+
+    def __len__(self) -> int:
+        return len(TABLES["dispatch"].columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoredResult(Result):
+    """A `Result` from the store. Runs with the same schedule share its tables.
+
+    Parameters
+    ----------
+    twin
+        The result with the same schedule, which provides the tables.
+    """
+
+    twin: Result = field(kw_only=True)
+
+    @property
+    def jobs(self) -> pl.DataFrame:
+        """As `Result.jobs`."""
+        return self.twin.jobs
+
+    @property
+    def placements(self) -> pl.DataFrame:
+        """As `Result.placements`."""
+        return self.twin.placements
+
+    @property
+    def timeline(self) -> pl.DataFrame:
+        """As `Result.timeline`."""
+        return self.twin.timeline
+
+    @property
+    def _jobs_without_nodes(self) -> pl.DataFrame:
+        return self.twin._jobs_without_nodes  # noqa: SLF001  # a result's own
+
+    @property
+    def _usual_metrics(self) -> dict[str, object]:
+        return self.twin._usual_metrics  # noqa: SLF001  # a result's own
+
+
+class Shelf:
+    """Returns the results of a store.
+
+    Parameters
+    ----------
+    store
+        The store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        # A schedule stays in memory while a result that uses it is referenced.
+        self._twins: WeakValueDictionary[str, Result] = WeakValueDictionary()
+
+    def result(self, task: Task) -> StoredResult:
+        """Return the result of a finished run.
+
+        Parameters
+        ----------
+        task
+            The run.
+
+        Raises
+        ------
+        ResultError
+            If the run is not in the store, or damaged.
+        """
+        record = self._store.record(task.key)
+        if record is None:
+            raise ResultError(f"{self._store.root}: run {task.key} has not finished. Run the experiment.")
+        twin = self._twin(task, record["schedule"])
+        costs = record["costs"]
+        outcome = twin.outcome
+        if "dispatch" in outcome.tables:
+            passes = _Passes(outcome.tables["dispatch"], self._store.path("costs", task.key))
+            outcome = dataclasses.replace(outcome, tables={**outcome.tables, "dispatch": passes})
+        described = (twin.workload, task.system, task.policy, outcome)
+        return StoredResult(
+            *described,
+            options=task.options,
+            external_events=task.events,
+            elapsed=costs["elapsed"],
+            observations=twin.observations,
+            observers=tuple(type(each).__name__ for each in task.observers),
+            twin=twin,
+        )
+
+    def _twin(self, task: Task, schedule: str) -> Result:
+        twin = self._twins.get(schedule)
+        if twin is None:
+            members = _read(self._store.path("schedules", schedule))
+            workload = loaded(task.source, task.options.seed, task.digest)
+            observations = group(members, "observations")
+            # Equal rates over time have equal measures of service, whatever the other options are.
+            twin = Result(
+                workload,
+                task.system,
+                task.policy,
+                outcome_of(members),
+                options=task.options,
+                observations=observations,
+            )
+            self._twins[schedule] = twin
+        return twin
+
+
+class StoredResults(Sequence[Result]):
+    """Results of a store, each read on access, so that many of them need little memory.
+
+    Parameters
+    ----------
+    shelf
+        Reads the results.
+    tasks
+        The runs.
+    """
+
+    def __init__(self, shelf: Shelf, tasks: Sequence[Task]) -> None:
+        self._shelf = shelf
+        self._tasks = tasks
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> StoredResults: ...
+    def __getitem__(self, index: int | slice) -> Result | StoredResults:
+        if isinstance(index, slice):
+            return StoredResults(self._shelf, self._tasks[index])
+        return self._shelf.result(self._tasks[index])
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} results of {self._tasks[0].policy}>" if self._tasks else "<no results>"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return read_archive(path)
+    except DamagedArchiveError as error:
+        raise ResultError(
+            f"{path}: cannot be read: {error}. Run the experiment again: what is damaged is made anew."
+        ) from error
+
 
 _DESCRIPTION = {
     "run": pl.String,

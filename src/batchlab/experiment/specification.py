@@ -67,10 +67,9 @@ from batchlab.errors import (
     written,
 )
 from batchlab.experiment.experiment import Experiment
-from batchlab.experiment.generator import Generator
 from batchlab.experiment.plan import paired
 from batchlab.experiment.schema import OF_PASSES, PLOTS, Description, Dispatchers, Log, Nodes, checked, within
-from batchlab.experiment.source import LogFile, Source
+from batchlab.experiment.source import Generator, LogFile, Source
 from batchlab.observer.description import observers_of
 from batchlab.options import RunOptions
 from batchlab.policy.load import allocator_of, policy_of

@@ -1,20 +1,24 @@
-"""Host name check and HTTP headers for every answer of the page's server, including errors."""
+"""What protects the page: the check of host names, HTTP headers, and a time limit for requests."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import h11
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Collection
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Guard", "names_of"]
+__all__ = ["Guard", "TimedProtocol", "names_of"]
+
 
 _MISDIRECTED = 421
 _WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104  # what the user may have chosen
@@ -81,3 +85,46 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_REQUEST_TIMEOUT = 10.0
+
+
+class TimedProtocol(H11Protocol):
+    """Protocol of a connection, which is closed 10 s after the begin of an incomplete request."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:  # noqa: ANN401  # those of uvicorn
+        super().__init__(*args, **named)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Start the timer for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read bytes; the timer runs from the first to the last byte of a request."""
+        super().data_received(data)
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self._wait()
+        else:
+            self._stop()
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(_REQUEST_TIMEOUT, self._close)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _close(self) -> None:
+        self._timer = None
+        # Discard unsent data.
+        self.transport.abort()

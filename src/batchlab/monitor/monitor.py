@@ -9,12 +9,8 @@ import time
 from typing import TYPE_CHECKING, Self, TextIO
 
 from batchlab.errors import MonitorError
-from batchlab.monitor.history import History
-from batchlab.monitor.pace import Pace, PaceControl
-from batchlab.monitor.pacing import drive
-from batchlab.monitor.serving import Serving
-from batchlab.monitor.snapshot import Phase, RunFacts, Snapshot
-from batchlab.monitor.snapshot_exchange import SnapshotExchange
+from batchlab.monitor.pace import Pace, PaceControl, Serving, drive
+from batchlab.monitor.snapshot import History, Phase, RunFacts, Snapshot, SnapshotExchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -216,7 +212,7 @@ class Monitor:
 
     def _listen(self) -> None:
         """Start to answer queries; a failure to listen does not stop the run."""
-        from batchlab.monitor.endpoint import Endpoint  # noqa: PLC0415  # most runs are over before
+        from batchlab.monitor.runs import Endpoint  # noqa: PLC0415  # most runs are over before
 
         self._asked = True
         self._exchange.publish(self._snapshot("running"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from batchlab.errors import MonitorError, missing_extra
 from batchlab.monitor.pace import Pace
-from batchlab.monitor.picture import picture
+from batchlab.monitor.questions import picture
 
 try:
     import uvicorn
@@ -23,8 +23,7 @@ try:
     from starlette.responses import HTMLResponse, JSONResponse, Response
     from starlette.routing import Route
 
-    from batchlab.monitor.guard import Guard, names_of
-    from batchlab.monitor.request_timeout import TimedProtocol
+    from batchlab.monitor.guard import Guard, TimedProtocol, names_of
 except ImportError as error:
     raise missing_extra("serving a page", "starlette>=0.40", "uvicorn>=0.30") from error
 
@@ -35,10 +34,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from batchlab.monitor.history import History
-    from batchlab.monitor.pace import PaceControl
-    from batchlab.monitor.serving import Serving
-    from batchlab.monitor.snapshot_exchange import SnapshotExchange
+    from batchlab.monitor.pace import PaceControl, Serving
+    from batchlab.monitor.snapshot import History, SnapshotExchange
 
 __all__ = ["Server", "application"]
 

@@ -1,12 +1,14 @@
-"""A run at one moment: the status of the simulation, and the cost of the run."""
+"""A run at one moment, handed from its thread to viewers, and its queue and utilisation so far."""
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from batchlab.errors import MonitorError
 from batchlab.monitor.pace import Pace
 from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.requests import amounts
@@ -17,11 +19,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from batchlab.simulation import Simulation, Status
+    from batchlab.simulation import Gauges, Simulation, Status
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["Phase", "RunFacts", "Snapshot"]
+__all__ = ["History", "Phase", "RunFacts", "Snapshot", "SnapshotExchange", "Stretch"]
+
 
 Phase = Literal["running", "done", "stopped"]
 
@@ -157,3 +160,151 @@ class Snapshot:
     def date(self) -> dt.datetime | None:
         """Date of the simulated time; None if unknown."""
         return self.facts.date(self.status.now)
+
+
+class SnapshotExchange:
+    """The latest snapshot of a run; the first one must exist before other threads use the exchange.
+
+    Parameters
+    ----------
+    first
+        The initial snapshot.
+    """
+
+    def __init__(self, first: Snapshot | None = None) -> None:
+        self._changed = threading.Condition()
+        self._newest = first
+        self._wanted = False
+        self._closed = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """True if a thread waits for a new snapshot."""
+        return self._wanted
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Publish a snapshot; called by the simulating thread."""
+        with self._changed:
+            self._newest = snapshot
+            self._wanted = False
+            self._changed.notify_all()
+
+    def close(self, last: Snapshot) -> None:
+        """Publish the last snapshot; afterwards no thread waits."""
+        with self._changed:
+            self._closed = True
+        self.publish(last)
+
+    def latest(self, *, patience: float = 0.2) -> Snapshot:
+        """Request a new snapshot, and wait for it; must not be called by the simulating thread.
+
+        Parameters
+        ----------
+        patience
+            Maximum wait, seconds; after it, the latest snapshot is returned. A policy written in Python may
+            decide for a long time, during which no snapshot can be made.
+
+        Returns
+        -------
+        Snapshot
+            The latest snapshot.
+
+        Raises
+        ------
+        MonitorError
+            If no snapshot exists yet.
+        """
+        with self._changed:
+            before = self._newest
+            if not self._closed:
+                self._wanted = True
+                self._changed.wait_for(lambda: self._newest is not before or self._closed, patience)
+            if self._newest is None:
+                raise MonitorError("the run has not begun. Ask again.")
+            return self._newest
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive points of a history.
+
+    Parameters
+    ----------
+    generation
+        Changes when points were thinned out; earlier stretches are then no longer part of the history.
+    start
+        The index of the first point.
+    time, queued
+        Seconds, and the number of waiting jobs.
+    utilisation
+        Shares in use, by resource.
+    """
+
+    generation: int
+    start: int
+    time: list[float]
+    queued: list[int]
+    utilisation: dict[str, list[float]]
+
+
+class History:
+    """Points over time; one thread adds points, others read them.
+
+    Parameters
+    ----------
+    resources
+        The resources of the system.
+    limit
+        Maximum number of points; at the limit, every second point is removed.
+    """
+
+    def __init__(self, resources: tuple[str, ...], *, limit: int = 4000) -> None:
+        self._resources = resources
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._points: list[Gauges] = []
+        self._generation = 0
+        self._stride = 1
+        self._skipped = 0
+
+    def add(self, point: Gauges) -> None:
+        """Add a point; it replaces the last one if both have the same time."""
+        with self._lock:
+            if self._points and self._points[-1].now == point.now:
+                self._points[-1] = point
+                return
+            self._skipped += 1
+            if self._skipped < self._stride:
+                return
+            self._skipped = 0
+            self._points.append(point)
+            if len(self._points) >= self._limit:
+                self._points = self._points[1::2]
+                self._stride *= 2
+                self._generation += 1
+
+    def since(self, generation: int, start: int) -> Stretch:
+        """Return the points that a reader does not have.
+
+        Parameters
+        ----------
+        generation, start
+            Generation and number of points that the reader has. All points are returned if points were
+            thinned out since.
+
+        Returns
+        -------
+        Stretch
+            The missing points.
+        """
+        with self._lock:
+            begin = start if generation == self._generation and 0 <= start <= len(self._points) else 0
+            points = self._points[begin:]
+            generation = self._generation
+        return Stretch(
+            generation,
+            begin,
+            [point.now for point in points],
+            [point.queued for point in points],
+            {name: [point.utilisation[name] for point in points] for name in self._resources},
+        )

@@ -18,10 +18,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 
+from batchlab.core.outputs import output
 from batchlab.errors import ResultError, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -41,8 +43,10 @@ __all__ = [
     "pale",
     "plot",
     "rows_size",
+    "save_picture",
     "tint",
 ]
+
 
 INK = "#24292f"
 """Text, ticks and outlines."""
@@ -262,3 +266,37 @@ def choice(name: str, value: str, known: Collection[str]) -> str:
     if value not in known:
         raise ResultError(f"{name} = {shown(value)}; must be a known one.{suggest(str(value), known)}")
     return value
+
+
+# The metadata field of each format that has the name of the program.
+_FIELDS = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
+
+
+def save_picture(
+    figure: Figure, path: Path, *, dpi: float, bbox_inches: Literal["tight"] | None = None
+) -> None:
+    """Write a figure, completely or not at all.
+
+    Parameters
+    ----------
+    figure
+        The figure.
+    path
+        The file, ending in ``.png``, ``.pdf`` or ``.svg``.
+    dpi
+        Dots per inch.
+    bbox_inches
+        ``"tight"`` cuts the margins.
+
+    Raises
+    ------
+    OutputError
+        If the file is an input, or was not written by batchlab.
+    OSError
+        If the file cannot be written.
+    """
+    form = path.suffix.lower().removeprefix(".")
+    with output(path, "wb") as file:
+        figure.savefig(
+            file, format=form, dpi=dpi, bbox_inches=bbox_inches, metadata={_FIELDS[form]: "batchlab"}
+        )

@@ -22,11 +22,9 @@ from batchlab.plot.canvas import (
     tint,
 )
 from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
-from batchlab.plot.estimate import estimate
 from batchlab.plot.over_time import Line, Steps, over_time
-from batchlab.plot.results import Group, Results, clock_of_groups, groups
-from batchlab.plot.scales import duration_axis, log1p_axis, log_axis
-from batchlab.plot.values import Values
+from batchlab.plot.results import Group, Results, clock_of_groups, estimate, groups
+from batchlab.plot.scales import Values, duration_axis, log1p_axis, log_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,12 +10,10 @@ from matplotlib.ticker import EngFormatter
 
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, colour, pale, plot
-from batchlab.plot.clock import clock_of
-from batchlab.plot.histogram import logarithmic
-from batchlab.plot.over_time import Line, Steps, over_time, size_of
+from batchlab.plot.distribution import logarithmic
+from batchlab.plot.over_time import Line, Steps, over_time, size_of, stacked, window_means, windows
 from batchlab.plot.results import Results, Workloads, clock_of_groups, groups, job_tables, single
-from batchlab.plot.stacked import means, stacked, windows
-from batchlab.plot.values import Values
+from batchlab.plot.scales import Values, clock_of
 from batchlab.result.course import rates_of
 from batchlab.result.node_prices import power_of_nodes
 from batchlab.workload.work import run_times
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
+    from batchlab.plot.over_time import Colour
     from batchlab.plot.results import Results
-    from batchlab.plot.stacked import Colour
     from batchlab.result.course import Course
     from batchlab.result.node_prices import Prices
     from batchlab.result.result import Result
@@ -137,7 +135,7 @@ def power_states(result: Results, *, ax: Axes | None = None, title: str | None =
     parts = {str(name): part for (name,), part in states.group_by("state")}
     every = dict.fromkeys(name for group in found.system.groups for name in group.power_states)
     names = [name for name in every if name in parts]
-    courses = {name: means(parts[name], edges) for name in names}
+    courses = {name: window_means(parts[name], edges) for name in names}
     return stacked(ax, courses, edges, "nodes", colours=_colours(found.system), clock=clock_of([found]))
 
 

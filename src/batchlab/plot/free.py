@@ -8,14 +8,12 @@ import numpy as np
 from matplotlib.font_manager import FontProperties
 
 from batchlab.plot.canvas import INK, annotate, begin, choice, plot
-from batchlab.plot.clock import clock_of
 from batchlab.plot.job_classes import size_colours
-from batchlab.plot.over_time import Line, Steps, over_time, size_of
+from batchlab.plot.over_time import Line, Steps, over_time, size_of, stacked, windows
 from batchlab.plot.over_time import means as means_over
 from batchlab.plot.placement import placements
 from batchlab.plot.results import Results, clock_of_groups, groups, single, steps_of
-from batchlab.plot.stacked import stacked, windows
-from batchlab.plot.values import Values
+from batchlab.plot.scales import Values, clock_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Courses over simulated time: all steps of short ones, else means over windows."""
+"""Values over time: lines, lanes one below the other, and stacked areas."""
 
 from __future__ import annotations
 
@@ -6,26 +6,126 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from batchlab.core.units import is_real
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import annotate, colour, dress, legend, line_style, tint
-from batchlab.plot.clock import time_axis
-from batchlab.plot.lanes import Course, draw_lanes, lanes_size
-from batchlab.plot.scales import nice_step, short_duration
+from batchlab.plot.canvas import GRID, INK, annotate, colour, dress, legend, line_style, tint
+from batchlab.plot.scales import nice_step, short_duration, time_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
+    import polars as pl
     from matplotlib.axes import Axes
 
-    from batchlab.plot.values import Values
+    from batchlab.plot.scales import Values
     from batchlab.workload.calendar_time import CalendarTime
 
     Floats: TypeAlias = npt.NDArray[np.float64]
+    Colour: TypeAlias = str | tuple[float, float, float]
 
-__all__ = ["Line", "Steps", "means", "over_time", "size_of"]
+__all__ = [
+    "Course",
+    "Line",
+    "Steps",
+    "draw_lanes",
+    "lanes_size",
+    "means",
+    "over_time",
+    "size_of",
+    "stacked",
+    "window_means",
+    "windows",
+]
+
+
+_HEIGHT = 0.76  # of a lane; the rest is for its name
+_FIRST = "#8c959f"
+_LEAST_TEXT, _MOST_TEXT = 4.0, 8.5
+
+
+@dataclass(frozen=True)
+class Course:
+    """The contents of a lane: a name, the times, the values at them, and the number of its colour."""
+
+    label: str
+    time: Floats
+    value: Floats
+    number: int
+
+
+def lanes_size(count: int) -> tuple[float, float]:
+    """Return the size of a figure for a number of lanes, in inches."""
+    return 6.4, max(3.6, 0.8 + 0.72 * count)
+
+
+def draw_lanes(ax: Axes, courses: Sequence[Course], values: Values, *, joined: bool, compared: bool) -> None:
+    """Draw each course in its own lane, on one scale.
+
+    Parameters
+    ----------
+    ax
+        The axes. The lane of course n of N begins at N − 1 − n, for any values.
+    courses
+        The courses, from the top.
+    values
+        The scale of the values.
+    joined
+        True to join values by straight lines instead of steps.
+    compared
+        True to draw the first course in the lanes of the others too, in grey.
+    """
+    greatest = max((float(each.value.max()) for each in courses if len(each.value)), default=1.0)
+    end, ticks = values.reach(greatest)
+    style: Literal["default", "steps-post"] = "default" if joined else "steps-post"
+    step: Literal["post"] | None = None if joined else "post"
+    first = courses[0]
+    for place, course in enumerate(courses):
+        base, hue = len(courses) - 1 - place, colour(course.number)
+        heights = base + _HEIGHT * values.place(course.value, end)
+        ax.fill_between(course.time, heights, base, step=step, color=tint(hue, 0.25), linewidth=0)
+        if place and compared:
+            # Below the course, so that it is visible where the two differ.
+            below = base + _HEIGHT * values.place(first.value, end)
+            ax.plot(first.time, below, drawstyle=style, color=_FIRST, linewidth=0.8, label="_first")
+        ax.plot(course.time, heights, drawstyle=style, color=hue, linewidth=1.1, label=course.label)
+        _name(
+            ax,
+            f"{course.label} (grey in the other rows)" if compared and not place else course.label,
+            base,
+            len(courses),
+        )
+        for tick in (*ticks, *([values.mark] if values.mark else [])):
+            height = base + _HEIGHT * float(values.place(np.array(tick), end))
+            is_line = tick == values.mark or tick == ticks[0]
+            across = ax.get_yaxis_transform()
+            hue_of_line, order = (INK, 1.5) if is_line else (GRID, 0.5)
+            ax.hlines(height, 0, 1, transform=across, colors=hue_of_line, linewidths=0.6, zorder=order)
+    places = [
+        base + _HEIGHT * float(values.place(np.array(tick), end))
+        for base in range(len(courses))
+        for tick in ticks
+    ]
+    ax.set_yticks(places, [values.write(tick) for tick in ticks] * len(courses))
+    ax.set_ylim(0, len(courses))
+    ax.set_ylabel(values.label)
+
+
+def _name(ax: Axes, text: str, base: int, count: int) -> None:
+    points = 72 * ax.bbox.height / ax.figure.dpi / count * (1 - _HEIGHT)
+    ax.text(
+        0.004,
+        base + _HEIGHT + 0.02,
+        text,
+        transform=ax.get_yaxis_transform(),
+        va="bottom",
+        ha="left",
+        color=INK,
+        fontsize=min(max(0.85 * points, _LEAST_TEXT), _MOST_TEXT),
+    )
+
 
 _MOST_STEPS = 600
 _WINDOWS = 150
@@ -198,3 +298,85 @@ def _draw(ax: Axes, line: Line, steps: Steps, *, fill: bool, joined: bool) -> No
     if fill:
         step: Literal["post"] | None = None if joined else "post"
         ax.fill_between(steps.time, steps.value, step=step, color=tint(hue, 0.25), linewidth=0)
+
+
+_MOST_WINDOWS = 120
+
+
+def stacked(
+    ax: Axes,
+    courses: Mapping[str, Floats],
+    edges: Floats,
+    label: str,
+    *,
+    colours: Mapping[str, Colour] | None = None,
+    clock: CalendarTime | None = None,
+) -> Axes:
+    """Draw the means over windows of each kind, stacked in their order from the bottom.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    courses
+        By kind: float64, shape (windows,).
+    edges
+        float64, shape (windows + 1,): the edges of the windows, in seconds.
+    label
+        The label of the numbers.
+    colours
+        The colours by kind [default: in the order of the palette].
+    clock
+        The calendar, if ticks are to be dates.
+    """
+    below = np.zeros(len(edges) - 1)
+    for index, (name, course) in enumerate(courses.items()):
+        above = below + course
+        chosen = colours[name] if colours else colour(index)
+        ax.stairs(above, edges, baseline=below, fill=True, color=chosen, label=name)
+        below = above
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
+    ax.set_ylabel(label)
+    ax.set_xlim(edges[0], edges[-1])
+    shown = time_axis(ax, clock)
+    ax.set_xlabel(f"{shown} (means over {short_duration(float(np.median(np.diff(edges))))})")
+    dress(ax, grid="y")
+    # In the order in which they are stacked.
+    legend(ax, len(courses), reverse=True)
+    return ax
+
+
+def windows(first: float, last: float) -> Floats:
+    """Divide a time span into at most 120 windows of a round length; the last may be shorter."""
+    if last <= first:
+        return np.array([first, first + 1.0])
+    width = nice_step(last - first, _MOST_WINDOWS)
+    edges: Floats = np.arange(first, last, width)
+    return (
+        np.append(edges, last)
+        if last - edges[-1] > width / 10 or len(edges) == 1
+        else np.append(edges[:-1], last)
+    )
+
+
+def window_means(part: pl.DataFrame, edges: Floats, amount: str | None = None) -> Floats:
+    """Compute the mean number of intervals (``start_time``, ``end_time``) that hold, over each window.
+
+    If `amount`, the name of a column, is given, compute the mean of the sum of their amounts.
+    """
+    weights = np.ones(part.height) if amount is None else part[amount].to_numpy().astype(np.float64)
+    begun, over = (_integral(part[name].to_numpy(), weights, edges) for name in ("start_time", "end_time"))
+    found: Floats = np.diff(begun - over) / np.diff(edges)
+    return np.maximum(found, 0.0)
+
+
+def _integral(steps: Floats, weights: Floats, at: Floats) -> Floats:
+    """Integrate the sum of the steps so far, up to each time."""
+    order = np.argsort(steps, kind="stable")
+    since, weights = (steps - at[0])[order], weights[order]
+    heights = np.concatenate([[0.0], np.cumsum(weights)])
+    areas = np.concatenate([[0.0], np.cumsum(weights * since)])
+    count = np.searchsorted(since, at - at[0], side="right")
+    integral: Floats = heights[count] * (at - at[0]) - areas[count]
+    return integral

@@ -1,24 +1,45 @@
-"""The job on each node at each time: placements of a result as rectangles, or binned into cells."""
+"""Where jobs are: amounts by node and time, rectangles of jobs, and nodes as tiles or in space."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from batchlab.plot.canvas import choice
+from batchlab.errors import PlatformError, ResultError, shown
+from batchlab.placement.layout import layout_of
+from batchlab.platform import Dragonfly, FatTree, Torus
+from batchlab.plot.canvas import GRID, INK, choice
 from batchlab.result.table import cut_since, since
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from matplotlib.axes import Axes
 
     from batchlab.result.result import Result
+    from batchlab.system import System
 
     Floats: TypeAlias = npt.NDArray[np.float64]
     Integers: TypeAlias = npt.NDArray[np.int64]
 
-__all__ = ["Cells", "Placements", "Rectangles", "cells", "placements", "rectangles"]
+__all__ = [
+    "Cells",
+    "Placements",
+    "Rectangles",
+    "Tiles",
+    "box",
+    "cells",
+    "placements",
+    "rectangles",
+    "space",
+    "tiles_of",
+]
+
 
 _MOST_SLOTS = 48
 
@@ -275,3 +296,178 @@ def _owners(cell: Integers, row: Integers, held: Floats, count: int, *, joined: 
     # If an index occurs several times, NumPy keeps the last value, which is the greatest here.
     owner[cell[order]] = row[order]
     return owner
+
+
+_WIDE = 1.6
+_GAP = 1.2
+_MOST_TICKS = 12
+_MOST_APART = 80
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The positions at which routers and nodes are drawn.
+
+    Parameters
+    ----------
+    levels
+        The numbers of nodes at a router, of routers along x and y, and of slices; each at least 1.
+    places
+        int64: the number of each node of the system in that order, nodes of a router first.
+    names
+        The names of x, of y and of a slice.
+    """
+
+    levels: tuple[int, int, int, int]
+    places: Integers
+    names: tuple[str, str, str]
+
+    @property
+    def slices(self) -> int:
+        """The number of tiles."""
+        return self.levels[3]
+
+    @cached_property
+    def columns(self) -> int:
+        """The number of tiles side by side, such that all together are wider than high."""
+        _, x, y, slices = self.levels
+        most = min(slices, max(1, math.ceil(math.sqrt(slices * _WIDE * (y + _GAP) / (x + _GAP)))))
+        # As few as the same number of rows needs.
+        return math.ceil(slices / math.ceil(slices / most))
+
+    def corner(self, number: Integers) -> tuple[Floats, Floats]:
+        """Return the lower left corners of slices; the first is at the top left."""
+        _, x, y, _ = self.levels
+        row, column = np.divmod(number, self.columns)
+        return column * (x + _GAP), -row * (y + _GAP)
+
+    def routers(self, number: Integers) -> tuple[Floats, Floats]:
+        """Return the centres of routers by their numbers: those along x first, then y, then slices."""
+        _, x, y, _ = self.levels
+        left, low = self.corner(number // (x * y))
+        return left + number % x + 0.5, low + number // x % y + 0.5
+
+    def nodes(self) -> tuple[Floats, Floats, float, float]:
+        """Return the lower left corners of the nodes of the system, their width and their height."""
+        here = self.levels[0]
+        across = math.ceil(math.sqrt(here))
+        down = math.ceil(here / across)
+        router, own = np.divmod(self.places, here)
+        x, y = self.routers(router)
+        # There is a small gap between routers, unless it would be less than a point.
+        side = 0.9 if self.levels[1] * self.columns <= _MOST_APART else 1.0
+        width, height = side / across, side / down
+        return x - side / 2 + own % across * width, y - side / 2 + own // across * height, width, height
+
+    def dress(self, ax: Axes) -> None:
+        """Name the axes and the slices."""
+        _, x, y, slices = self.levels
+        rows = math.ceil(slices / self.columns)
+        ax.set_aspect("equal")
+        ax.set_xlim(-0.4, self.columns * (x + _GAP) - _GAP + 0.4)
+        ax.set_ylim(-(rows - 1) * (y + _GAP) - 0.4, y + (_GAP if slices > 1 else 0.4))
+        unit = self.names[2] if len(self.names[2]) > 1 else "slice"
+        inside = f" in each {unit}" if slices > 1 else ""
+        ax.set_xlabel(self.names[0] + inside)
+        ax.set_ylabel(self.names[1] + inside)
+        for ticks, count in ((ax.set_xticks, x), (ax.set_yticks, y)):
+            shown = range(0, count, -(-count // _MOST_TICKS)) if slices == 1 and self.names[2] else ()
+            ticks([place + 0.5 for place in shown], [str(place) for place in shown])
+        for number in range(slices if slices > 1 else 0):
+            left, low = self.corner(np.array(number))
+            name = f"{self.names[2]} {number}" if len(self.names[2]) > 1 else f"{self.names[2]} = {number}"
+            ax.text(
+                float(left) + x / 2,
+                float(low) + y + 0.1,
+                name,
+                ha="center",
+                va="bottom",
+                color=INK,
+                fontsize="x-small",
+            )
+
+
+def tiles_of(system: System) -> Tiles:
+    """Lay out the nodes of a system: by its topology if it has one, else by number, row by row."""
+    count = system.nodes
+    plain = Tiles(_row_by_row(count), np.arange(count), ("nodes by number", "row by row", ""))
+    try:
+        layout = layout_of(system)
+    except PlatformError:
+        return plain
+    levels = [*layout.levels, 1, 1]
+    names = {
+        Torus: ("x", "y", "z" if len(layout.levels) <= 4 else "slice"),  # noqa: PLR2004  # nodes and x, y, z
+        Dragonfly: ("blade", "chassis", "group"),
+        FatTree: ("switch on level 1", "on level 2", "part"),
+    }.get(type(layout.topology))
+    if names is None:
+        return plain
+    return Tiles((levels[0], levels[1], levels[2], math.prod(levels[3:])), np.array(layout.places), names)
+
+
+def _row_by_row(count: int) -> tuple[int, int, int, int]:
+    across = max(1, math.ceil(math.sqrt(count * _WIDE)))
+    return 1, across, max(1, math.ceil(count / across)), 1
+
+
+_MOST = 3
+
+
+def box(system: System) -> tuple[Floats, Floats, Floats, tuple[int, ...]]:
+    """Return the coordinates of each node of a torus; nodes of a router are close to one another.
+
+    Returns
+    -------
+    tuple
+        x, y and z, shape (nodes,), and the sides of the torus.
+
+    Raises
+    ------
+    ResultError
+        If the machine is not a torus of at most three dimensions.
+    """
+    try:
+        layout = layout_of(system)
+    except PlatformError as error:
+        raise ResultError(f"view = '3d': {error}") from None
+    sides = layout.levels[1:]
+    if not isinstance(layout.topology, Torus) or len(sides) > _MOST:
+        raise ResultError("view = '3d' needs a torus of at most three dimensions; use view='slices'.")
+    here, number = layout.levels[0], np.array(layout.places)
+    own, router = number % here, number // here
+    point = np.zeros((_MOST, len(number)))
+    for dimension, side in enumerate(sides):
+        point[dimension] = router % side
+        router = router // side
+    x, y, z = point
+    x += 0.3 * (own - (here - 1) / 2) / max(here - 1, 1)
+    return x, y, z, sides
+
+
+def space(ax: object, title: str | None) -> Any:  # noqa: ANN401  # matplotlib's 3D axes have no types
+    """Return the three-dimensional axes to draw on: those given, or new ones in a new figure.
+
+    Raises
+    ------
+    ResultError
+        If the axes have two dimensions.
+    """
+    # The import registers the projection.
+    import mpl_toolkits.mplot3d  # type: ignore[import-untyped]  # noqa: F401, PLC0415
+
+    if ax is None:
+        ax = Figure(figsize=(6.4, 5.2), dpi=150, layout="constrained").add_subplot(projection="3d")
+    elif not hasattr(ax, "get_zlim"):
+        raise ResultError(f"ax = {shown(ax)}; must be axes of projection='3d' for view='3d'.")
+    drawn: Any = ax
+    if title is not None:
+        drawn.set_title(title, loc="left", fontsize="medium", color=INK)
+    for name in "xyz":
+        getattr(drawn, f"set_{name}label")(name, color=INK)
+        axis = getattr(drawn, f"{name}axis")
+        axis.set_major_locator(MaxNLocator(6, integer=True))
+        axis.set_pane_color((1, 1, 1, 1))
+        axis.line.set_color(GRID)
+    drawn.tick_params(colors=INK, labelsize="small")
+    return drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,10 +10,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from scipy import stats
 
 from batchlab.errors import ResultError, shown
 from batchlab.options import RunOptions
-from batchlab.plot.clock import clock_of
+from batchlab.plot.scales import clock_of
 from batchlab.result.result import Result
 from batchlab.result.table import jobs_table
 from batchlab.result.timeline import steps
@@ -26,18 +28,21 @@ if TYPE_CHECKING:
     from batchlab.workload.calendar_time import CalendarTime
 
 __all__ = [
+    "Estimate",
     "Group",
     "Jobs",
     "Results",
     "Workloads",
     "by_policy",
     "clock_of_groups",
+    "estimate",
     "groups",
     "job_tables",
     "jobs_of",
     "single",
     "steps_of",
 ]
+
 
 Results: TypeAlias = Result | Iterable[Result] | Mapping[str, Result | Iterable[Result]]
 """One result; several, of which those of one policy on the same jobs and system are its replications; or a
@@ -287,3 +292,39 @@ def _told_apart(
         repeated = sum(label in (earlier, earlier.rpartition(" #")[0]) for earlier in labels)
         labels.append(f"{label} #{repeated + 1}" if repeated else label)
     return labels
+
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over replications, and half the width of its 95 % confidence interval, if there is one."""
+
+    mean: float
+    half_width: float | None
+    count: int
+
+
+def estimate(values: Sequence[float | None]) -> Estimate | None:
+    """Compute the mean, with its confidence interval by Student's t if there are several values.
+
+    Parameters
+    ----------
+    values
+        One per replication; None and values that are not finite are ignored.
+
+    Returns
+    -------
+    Estimate or None
+        None if no value is left.
+    """
+    numbers = np.array([value for value in values if value is not None and math.isfinite(value)], np.float64)
+    if not len(numbers):
+        return None
+    mean, count = float(numbers.mean()), len(numbers)
+    if count == 1:
+        return Estimate(mean, None, count)
+    # The mean of equal numbers may be rounded, and would then seem to differ from them.
+    error = float(numbers.std(ddof=1)) / math.sqrt(count) if np.ptp(numbers) else 0.0
+    return Estimate(mean, float(stats.t.ppf(0.5 + _LEVEL / 2, count - 1)) * error, count)

@@ -1,32 +1,50 @@
-"""Axes of durations and of counts, with readable ticks: ``30 min``, ``6 h``, ``10 d``."""
+"""Axes: durations, dates, logarithms and shares, with ticks that fit, and how values are written."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from matplotlib import ticker
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+from batchlab.plot.canvas import INK
+from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
+
+    from batchlab.result.result import Result
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
 
 __all__ = [
     "DurationLocator",
     "EvenLocator",
     "SpacedLocator",
+    "Values",
+    "clock_of",
     "duration_axis",
+    "instant",
     "log1p_axis",
     "log1p_ticks",
     "log_axis",
     "next_tick",
     "nice_step",
+    "percent",
+    "plain",
     "room_for_labels",
     "short_duration",
+    "time_axis",
 ]
+
 
 _UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 _SMALL = (("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
@@ -289,3 +307,225 @@ def _whole(value: float) -> str:
 def _log1p(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     # Margins extend below 0, although there are no values.
     return np.log1p(np.maximum(values, -0.9))
+
+
+_DATE_LABEL = 44  # points: "12 Mar" and a space
+_MONTH, _YEAR = 30.4 * _DAY, 365.25 * _DAY
+_HOURS, _DAYS, _MONTHS, _YEARS = (1, 2, 3, 6, 12), (1, 2, 7, 14), (1, 2, 3, 6), (1, 2, 5, 10, 20, 50, 100)
+_MONTHS_OF_YEAR = 12
+
+
+def clock_of(results: Iterable[Result]) -> CalendarTime | None:
+    """Return the calendar that all results share; None if the date of time 0 is unknown, or they differ."""
+    clocks = {CalendarTime.of(result.workload.header, result.system.start_time) for result in results}
+    clock = clocks.pop() if len(clocks) == 1 else None
+    return clock if clock is not None and clock.is_known else None
+
+
+def instant(clock: CalendarTime | None, time: float) -> str:
+    """Format an instant: as a date, or without a clock as the time since the workload's origin."""
+    if clock is None:
+        return short_duration(time)
+    date = clock.local(time)
+    return f"{date.day} {date:%b %Y, %H:%M}"
+
+
+def time_axis(ax: Axes, clock: CalendarTime | None) -> str:
+    """Make the x axis an axis of time, in seconds, and return what it shows, for its label.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    clock
+        If given, ticks are dates, else durations since the workload's origin.
+
+    Returns
+    -------
+    str
+        ``"date"`` or ``"simulated time"``.
+    """
+    if clock is None:
+        duration_axis(ax, "x")
+        return "simulated time"
+    ax.xaxis.set_major_locator(_DateLocator(clock))
+    ax.xaxis.set_major_formatter(_DateFormatter(clock))
+    return "date"
+
+
+class _DateLocator(ticker.Locator):
+    """Ticks where hours, days, months or years begin."""
+
+    def __init__(self, clock: CalendarTime) -> None:
+        self.clock = clock
+
+    def __call__(self) -> Sequence[float]:
+        low, high = self.axis.get_view_interval() if self.axis else (0.0, 1.0)
+        return self.tick_values(low, high)
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        low, high = sorted((vmin, vmax))
+        try:
+            dates = _dates(
+                self.clock.local(low), self.clock.local(high), room_for_labels(self.axis, _DATE_LABEL)
+            )
+        except (OverflowError, ValueError):
+            return [low]
+        return [time for time in map(self.clock.time, dates) if low <= time <= high]
+
+
+def _dates(first: datetime, last: datetime, most: int) -> Iterator[datetime]:
+    """Return round dates, at most a given number of them between two."""
+    span = (last - first).total_seconds()
+    midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    if (hours := _step(span, _HOUR, _HOURS, most)) is not None:
+        for number in range(int(span / _HOUR) + 49):
+            date = midnight + timedelta(hours=number)
+            if number % hours == 0:
+                yield date
+    elif (days := _step(span, _DAY, _DAYS, most)) is not None:
+        # Weeks begin on Mondays.
+        begin = midnight - timedelta(days=midnight.weekday() if days >= _DAYS[2] else 0)
+        for number in range(0, int(span / _DAY) + 16, days):
+            yield begin + timedelta(days=number)
+    else:
+        months = _step(span, _MONTH, _MONTHS, most)
+        step = months or _MONTHS_OF_YEAR * (_step(span, _YEAR, _YEARS, most) or _YEARS[-1])
+        begins = first.year * _MONTHS_OF_YEAR + first.month - 1
+        for number in range(begins - begins % step, (last.year + 1) * _MONTHS_OF_YEAR, step):
+            year, month = divmod(number, _MONTHS_OF_YEAR)
+            yield midnight.replace(year=max(year, 1), month=month + 1, day=1)
+
+
+def _step(span: float, unit: float, steps: Sequence[int], most: int) -> int | None:
+    return next((step for step in steps if span / (step * unit) <= most), None)
+
+
+class _DateFormatter(ticker.Formatter):
+    """The shortest text of each date; the rest of the date is on a second line where it changes."""
+
+    def __init__(self, clock: CalendarTime) -> None:
+        self.clock = clock
+
+    def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002  # of matplotlib
+        return f"{self.clock.local(x):%Y-%m-%d %H:%M}"
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        dates = [self.clock.local(value) for value in values]
+        fine, coarse = _texts(dates)
+        earlier = ["", *coarse]
+        changes = [place for place, text in enumerate(coarse) if text != earlier[place]]
+        texts = [f"{text}\n{coarse[place]}" if place in changes else text for place, text in enumerate(fine)]
+        if changes and any(date.hour or date.minute for date in dates):
+            # The year is written once, at a day that has room on its right, or at the last.
+            after = [*changes[1:], len(dates) + 1]
+            at = next(
+                (one for one, other in zip(changes, after, strict=True) if other > one + 1), changes[-1]
+            )
+            texts[at] += f" {dates[at]:%Y}"
+        return texts
+
+
+def _texts(dates: Sequence[datetime]) -> tuple[list[str], list[str]]:
+    """Write each date in two parts: one that differs between ticks, and one that several have in common."""
+    if any(date.hour or date.minute for date in dates):
+        return [f"{date:%H:%M}" for date in dates], [f"{date.day} {date:%b}" for date in dates]
+    if any(date.day != 1 for date in dates):
+        return [f"{date.day} {date:%b}" for date in dates], [f"{date:%Y}" for date in dates]
+    if any(date.month != 1 for date in dates):
+        return [f"{date:%b}" for date in dates], [f"{date:%Y}" for date in dates]
+    return [f"{date:%Y}" for date in dates], [""] * len(dates)
+
+
+_LEAST = 0.1  # of logarithmic axes
+_APART = 0.3  # of a lane, ticks
+_FAR = 1.5
+
+
+def plain(value: float) -> str:
+    """Format a number for a tick."""
+    return f"{value:,.10g}"
+
+
+def percent(share: float) -> str:
+    """Format a share for a tick, in per cent."""
+    return f"{100 * share:,.3g} %" if abs(share) < 1 else f"{100 * share:,.0f} %"
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of courses.
+
+    Parameters
+    ----------
+    label
+        The label of the axis, with the unit unless ticks have it.
+    scale
+        ``"linear"``, ``"log1p"`` (logarithmic above 1, from 0), or ``"log"`` (from 0.1; smaller values are
+        drawn there).
+    write
+        Returns the text of a tick.
+    top
+        The greatest value of the axis [default: the greatest of the courses].
+    mark
+        A value that is marked by a line.
+    """
+
+    label: str
+    scale: Literal["linear", "log1p", "log"] = "linear"
+    write: Callable[[float], str] = plain
+    top: float | None = None
+    mark: float | None = None
+
+    def apply(self, ax: Axes) -> None:
+        """Apply this axis of values to axes."""
+        ax.set_ylabel(self.label)
+        high = ax.get_ylim()[1] if self.top is None else 1.02 * self.top
+        if self.mark is not None:
+            ax.axhline(self.mark, color=INK, linewidth=0.8, zorder=1.5)
+            high = max(high, 1.05 * self.mark)
+        if self.scale == "log":
+            ax.set_yscale("log")
+            ax.yaxis.set_minor_formatter(NullFormatter())
+            ax.set_ylim(_LEAST, max(high, 10 * _LEAST))
+        elif self.scale == "log1p":
+            log1p_axis(ax, "y", high)
+            ax.set_ylim(0, max(high, 1e-9))
+        else:
+            ax.set_ylim(0, max(high, 1e-9))
+        if self.write is not plain:
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: self.write(value)))
+
+    def reach(self, greatest: float) -> tuple[float, list[float]]:
+        """Return the end of a lane's scale, and its ticks up to that end."""
+        greatest = max(greatest, self.mark or 0.0, 1e-9)
+        if self.scale == "linear":
+            ticks = MaxNLocator(2, steps=[1, 2, 5, 10]).tick_values(0, self.top or greatest)
+            # A scale ends at its data if the next tick is far beyond.
+            end = self.top or (max(ticks) if max(ticks) <= _FAR * greatest else greatest)
+            return float(end), [float(tick) for tick in ticks if 0 <= tick <= end]
+        if self.scale == "log":
+            decades = [_LEAST * 10.0**power for power in range(12)]
+        else:
+            decades = log1p_ticks(greatest)[0]
+        end = next((tick for tick in decades if tick >= greatest), decades[-1])
+        return end, self._apart([tick for tick in decades if tick <= end], end)
+
+    def place(self, values: Floats, end: float) -> Floats:
+        """Return the positions of values on a scale with this end, from 0 to 1."""
+        if self.scale == "linear":
+            return np.clip(values / end, 0, 1)
+        if self.scale == "log1p":
+            return np.asarray(np.clip(np.log1p(values) / np.log1p(end), 0, 1))
+        above = np.log(np.maximum(values, _LEAST) / _LEAST) / np.log(end / _LEAST)
+        return np.asarray(np.clip(above, 0, 1))
+
+    def _apart(self, ticks: list[float], end: float) -> list[float]:
+        """Keep the first and the last of ticks, and those in between that have room."""
+        places = self.place(np.array(ticks), end)
+        kept = [0, len(ticks) - 1] if len(ticks) > 1 else [0]
+        order = ([ticks.index(self.mark)] if self.mark in ticks else []) + [*range(len(ticks))]
+        for number in order:
+            if all(abs(places[number] - places[other]) >= _APART for other in kept):
+                kept.append(number)
+        return [ticks[number] for number in sorted(kept)]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.plot.canvas import begin, choice, plot
-from batchlab.plot.histogram import classes, logarithmic
+from batchlab.plot.distribution import classes, logarithmic
 from batchlab.plot.results import Workloads, job_tables
 from batchlab.workload.calendar_time import CalendarTime
 

@@ -6,20 +6,24 @@ quantities over time show means over the visible range, so zooming in shows more
 
 from __future__ import annotations
 
+import json
 import zlib
 from base64 import b64encode
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
+from batchlab.core.markup import Html, element
 from batchlab.core.units import format_duration
 from batchlab.errors import missing_extra
-from batchlab.plot.clock import clock_of
-from batchlab.plot.job_boxes import job_hues
+from batchlab.plot.canvas import colour
+from batchlab.plot.job_classes import job_hues
+from batchlab.plot.over_time import Line, means
 from batchlab.plot.placement import Placements, Rectangles, cells, placements, rectangles
-from batchlab.plot.results import jobs_of
+from batchlab.plot.results import clock_of_groups, jobs_of
+from batchlab.plot.scales import clock_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,10 +31,25 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from batchlab.plot.results import Group
+    from batchlab.plot.scales import Values
     from batchlab.result.result import Result
     from batchlab.workload.calendar_time import CalendarTime
 
-__all__ = ["Chart", "TimeAxis", "deflated", "find_plotly", "gantt", "plotly_script", "time_axis_of"]
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = [
+    "Chart",
+    "TimeAxis",
+    "chart_figure",
+    "courses",
+    "deflated",
+    "find_plotly",
+    "gantt",
+    "plotly_script",
+    "time_axis_of",
+]
+
 
 _ROWS = 50
 _FINEST, _COARSEST = 8192, 128
@@ -228,3 +247,98 @@ def _note_of_cells(placed: Placements, together: int, resource: str, width: floa
 def _packed(values: npt.NDArray[np.float64], kind: str) -> dict[str, str]:
     numbers = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
     return {"dtype": kind, "bdata": b64encode(numbers.tobytes()).decode()}
+
+
+_HOW = "Drag to zoom, double-click to go back."
+_ROW = 6  # rem
+
+
+def chart_figure(chart: Chart, caption: str, rows: int | None = None) -> Html:
+    """Write a chart that the script of the page draws.
+
+    Parameters
+    ----------
+    chart
+        The chart.
+    caption
+        The caption.
+    rows
+        The number of rows, which determines the height. [default: the height of a Gantt chart]
+    """
+    described = {"kind": chart.kind, "data": chart.data, "layout": chart.layout}
+    # A "<" could end the script element.
+    text = json.dumps(described, separators=(",", ":")).replace("<", "\\u003c")
+    style = None if rows is None else f"height: {4 + _ROW * max(rows, 2)}rem"
+    return element(
+        "figure",
+        element("div", class_="area", style=style, role="img", aria_label=caption),
+        element("script", Html(text), type="application/json"),
+        element("figcaption", " ".join(filter(None, (f"{caption}.", chart.note, _HOW)))),
+        class_="chart",
+    )
+
+
+_WINDOWS = 4096
+_LEVELS = 65_535
+_GAP = 0.12  # of a row
+
+
+def courses(groups: Sequence[Group], lines: Sequence[Line], values: Values) -> Chart | None:
+    """Describe the same quantity for several policies, one below the other on one scale.
+
+    Parameters
+    ----------
+    groups
+        The groups of the lines.
+    lines
+        The lines, as for `batchlab.plot.over_time.over_time`.
+    values
+        The quantity and its scale.
+
+    Returns
+    -------
+    Chart or None
+        None if all times are equal or there are no steps.
+    """
+    every = [steps.time for line in lines for steps in line.replications if len(steps.time) > 1]
+    if not every:
+        return None
+    first, last = min(float(times[0]) for times in every), max(float(times[-1]) for times in every)
+    if last <= first:
+        return None
+    edges = np.linspace(first, last, _WINDOWS + 1)
+    found = [np.mean([means(steps, edges) for steps in line.replications], axis=0) for line in lines]
+    greatest = max(float(each.max()) for each in found)
+    axis = time_axis_of(clock_of_groups(groups), last - first)
+    end, ticks = values.reach(greatest)
+    layout: dict[str, object] = {"xaxis": axis.layout(first, last)}
+    texts = [values.write(tick) for tick in ticks]
+    for place in range(len(lines)):
+        top = 1 - place / len(lines)
+        layout["yaxis" if place == 0 else f"yaxis{place + 1}"] = {
+            "domain": [top - (1 - _GAP) / len(lines), top],
+            "range": [0, 1.05],
+            "fixedrange": True,
+            "tickvals": [float(values.place(np.array(tick), end)) for tick in ticks],
+            "ticktext": texts,
+            **({"title": {"text": values.label}} if place == (len(lines) - 1) // 2 else {}),
+        }
+    data: dict[str, object] = {
+        "first": float(axis.at(np.array(first))),
+        "width": (last - first) / _WINDOWS * axis.scale,
+        "columns": _WINDOWS,
+        "scale": values.scale,
+        "end": end,
+        "percent": values.write(1.0).endswith("%"),
+        "series": [_series(line, each, greatest) for line, each in zip(lines, found, strict=True)],
+    }
+    return Chart(
+        "courses", data, layout, "The first policy is grey in the other rows." if len(lines) > 1 else ""
+    )
+
+
+def _series(line: Line, values: Floats, greatest: float) -> dict[str, Any]:
+    """Pack the values of a line as 16-bit integers, scaled so that the largest value is 65,535."""
+    top = greatest or 1.0
+    numbers = np.rint(values / top * _LEVELS).clip(0, _LEVELS).astype("<u2")
+    return {"name": line.label, "colour": colour(line.number), "top": top, "packed": deflated(numbers)}

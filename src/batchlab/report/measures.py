@@ -1,23 +1,34 @@
-"""The tables of measures: one column per measure, one row per group."""
+"""The tables of measures: by policy, by class of jobs, and next to the log's own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
+import polars as pl
+
 from batchlab.core.markup import Html, element, table
 from batchlab.core.units import format_duration
-from batchlab.plot.estimate import Estimate, estimate
+from batchlab.plot.job_classes import can_be_classed, is_known, job_classes
+from batchlab.plot.results import Estimate, estimate, jobs_of
 from batchlab.plot.scales import short_duration
+from batchlab.result import metrics
+from batchlab.result.near import both_schedules
+from batchlab.slurm.twin.waits import groupings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from batchlab.plot.job_classes import By
     from batchlab.plot.results import Group
     from batchlab.result.result import Result
+    from batchlab.slurm.twin.waits import Grouping
 
 __all__ = [
     "Measure",
+    "beside_log",
+    "breakdowns",
+    "can_be_broken_down",
     "cost_measures",
     "measures_table",
     "number",
@@ -25,6 +36,7 @@ __all__ = [
     "schedule_measures",
     "statistics_table",
 ]
+
 
 _STATISTICS = ("mean", "median", "p95", "p99", "max")
 _MANY = 1000
@@ -163,3 +175,189 @@ def _estimated(measure: Measure, value: Estimate | None) -> str:
         return "–"
     half = value.half_width
     return measure.written(value.mean) + (f" ± {measure.written(half)}" if half else "")
+
+
+_CLASSES_NOTE = (
+    "Means over the jobs of each class that ran. Users and queues are those whose jobs take most (tasks × "
+    "run time), the others are one class. Bounded slowdowns have a threshold of 10 s."
+)
+
+
+def can_be_broken_down(groups: Sequence[Group]) -> list[By]:
+    """Return the classifications with several classes in the first group that all groups support."""
+    results = [result for group in groups for result in group.results]
+    return [by for by in can_be_classed(groups[0].results[0]) if all(is_known(each, by) for each in results)]
+
+
+def breakdowns(groups: Sequence[Group]) -> Html:
+    """Build tables by class of jobs: number of jobs, share of work, and waits under each policy.
+
+    Parameters
+    ----------
+    groups
+        All results.
+
+    Returns
+    -------
+    Html
+        Tables. The jobs of replications with different schedules are pooled.
+    """
+    parts = [_breakdown(groups, by) for by in can_be_broken_down(groups)]
+    return Html("".join(parts) + element("p", _CLASSES_NOTE, class_="note"))
+
+
+def _breakdown(groups: Sequence[Group], by: By) -> Html:
+    found = [pl.concat([_by_class(result, by) for result in group.schedules]) for group in groups]
+    means = [_class_means(each) for each in found]
+    names = [*dict.fromkeys(name for result in groups for name in _names(result.results[0], by))]
+    policies = [group.label for group in groups]
+    first = {row["class"]: row for row in means[0].iter_rows(named=True)}
+    by_group = [{row["class"]: row for row in each.iter_rows(named=True)} for each in means]
+    counted = ["jobs", "of all work"]
+    waits, slowdowns = [], []
+    for name in names:
+        own = first.get(name)
+        count = ["–", "–"] if own is None else [f"{own['jobs']:,}", percent(own["share"])]
+        rows = [each.get(name, {}) for each in by_group]
+        waits.append([name, *count, *(_written(row.get("wait"), format_duration) for row in rows)])
+        slowdowns.append([name, *count, *(_written(row.get("slowdown"), number) for row in rows)])
+    parts = (
+        table(f"Mean wait by {by}", [by, *counted, *policies], waits, class_="numbers"),
+        table(f"Mean bounded slowdown by {by}", [by, *counted, *policies], slowdowns, class_="numbers"),
+    )
+    return element("div", *parts, class_="pair")
+
+
+def _names(result: Result, by: By) -> tuple[str, ...]:
+    return job_classes(result, by).names
+
+
+def _by_class(result: Result, by: By) -> pl.DataFrame:
+    """Return class, work, wait and bounded slowdown of each job; null if the job did not run."""
+    classes, jobs = job_classes(result, by), jobs_of(result)
+    return pl.DataFrame(
+        {
+            "class": [classes.names[number] for number in classes.number],
+            "work": jobs["tasks"] * (jobs["end_time"] - jobs["start_time"]),
+            "wait": metrics.wait(jobs),
+            "slowdown": metrics.bounded_slowdown(jobs),
+        },
+        schema_overrides={"class": pl.String},
+    )
+
+
+def _class_means(jobs: pl.DataFrame) -> pl.DataFrame:
+    work = pl.col("work").sum()
+    total = jobs["work"].sum() or 1.0
+    return jobs.group_by("class").agg(
+        jobs=pl.len(), share=work / total, wait=pl.col("wait").mean(), slowdown=pl.col("slowdown").mean()
+    )
+
+
+def _written(value: float | None, write: Callable[[float], str]) -> str:
+    return "–" if value is None else write(value)
+
+
+_SHOWN = ("all", "partition", "size")
+_LOG = "the log"
+_LOG_NOTE = (
+    "Means over the jobs that ran in the log and under every policy, with the first seed. The shares in use "
+    "are over the time from the first submission to the last end of these jobs; in the log too, a job holds "
+    "what it is given in the simulation. Bounded slowdowns have a threshold of 10 s."
+)
+
+
+def beside_log(groups: Sequence[Group]) -> Html | None:
+    """Build tables of mean waits and bounded slowdowns in the log and under each policy.
+
+    Parameters
+    ----------
+    groups
+        All results.
+
+    Returns
+    -------
+    Html or None
+        Tables of all jobs, by partition and by size, and of the utilisation of resources. None unless all
+        runs are of one log with start times, and at least one job ran in all of them.
+    """
+    first = groups[0].results[0]
+    schedules = _schedules(groups, first)
+    if schedules is None:
+        return None
+    shown = [each for each in groupings(first.workload) if each.by in _SHOWN]
+    measured = {label: _of_jobs(jobs) for label, jobs in schedules.items()}
+    tables = (
+        _table("Mean wait", "wait", format_duration, measured, shown),
+        _table("Mean bounded slowdown", "slowdown", number, measured, shown),
+        _shares(schedules, first),
+    )
+    return Html("".join([*tables, element("p", _LOG_NOTE, class_="note")]))
+
+
+def _schedules(groups: Sequence[Group], first: Result) -> dict[str, pl.DataFrame] | None:
+    """Return the schedules of the log and of each policy, restricted to jobs that ran in all of them."""
+    found: dict[str, pl.DataFrame] = {}
+    for group in groups:
+        result = group.results[0]
+        if result is not first and not result.workload.jobs.equals(first.workload.jobs):
+            return None
+        both = both_schedules(result.workload, jobs_of(result))
+        if both is None:
+            return None
+        found.setdefault(_LOG, both[0])
+        found[group.label] = both[1]
+    rows = pl.DataFrame({"row": found[_LOG]["row"]})
+    for jobs in found.values():
+        rows = rows.join(jobs.select("row"), on="row", how="semi")
+    if rows.is_empty():
+        return None
+    return {label: jobs.join(rows, on="row", how="semi") for label, jobs in found.items()}
+
+
+def _of_jobs(jobs: pl.DataFrame) -> pl.DataFrame:
+    waits, slowdowns = metrics.wait(jobs), metrics.bounded_slowdown(jobs)
+    return pl.DataFrame({"row": jobs["row"], "wait": waits, "slowdown": slowdowns})
+
+
+def _table(
+    title: str,
+    measure: str,
+    write: Callable[[float], str],
+    measured: Mapping[str, pl.DataFrame],
+    shown: Sequence[Grouping],
+) -> Html:
+    rows: list[list[str]] = []
+    for grouping in shown:
+        by_label = [_group_means(jobs, measure, grouping) for jobs in measured.values()]
+        # A single group has the same values as all jobs.
+        if grouping.by != "all" and len(by_label[0]) < 2:  # noqa: PLR2004  # it takes two
+            continue
+        for place, name in enumerate(grouping.names):
+            if place in by_label[0]:
+                count = by_label[0][place][0]
+                called = "all jobs" if grouping.by == "all" else f"{_CALLED[grouping.by]} {name}"
+                rows.append([called, f"{count:,}", *(write(each[place][1]) for each in by_label)])
+    return table(title, ["jobs of", "number", *measured], rows, class_="numbers")
+
+
+_CALLED = {"partition": "partition", "size": "processors"}
+
+
+def _group_means(jobs: pl.DataFrame, measure: str, grouping: Grouping) -> dict[int, tuple[int, float]]:
+    """Return the number of jobs of each group, and their mean."""
+    group = pl.Series("group", grouping.number)[jobs["row"]]
+    found = jobs.with_columns(group).group_by("group").agg(pl.len(), pl.col(measure).mean())
+    return {place: (count, mean) for place, count, mean in found.iter_rows()}
+
+
+def _shares(schedules: Mapping[str, pl.DataFrame], first: Result) -> Html:
+    found = {label: metrics.utilisation(jobs, first.system) for label, jobs in schedules.items()}
+
+    def rows() -> Iterator[list[str]]:
+        for resource in first.system.resources:
+            shares = [each[resource] for each in found.values()]
+            if any(shares):
+                yield [resource, *("–" if share is None else percent(share) for share in shares)]
+
+    return table("Share in use", ["resource", *found], rows(), class_="numbers")

@@ -1,19 +1,26 @@
-"""Statistical tests of groups against the baseline."""
+"""Whether policies differ: tests against the baseline, differences of means, and their table."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from string import Template
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy import stats
 
+from batchlab.core.markup import Html, element, table
+from batchlab.core.units import format_duration
+from batchlab.errors import QueueingError
 from batchlab.plot.results import jobs_of
+from batchlab.plot.scales import short_duration
+from batchlab.queueing.intervals import Bootstrap, block_bootstrap
+from batchlab.report.measures import number, percent
 from batchlab.result import metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -21,8 +28,9 @@ if TYPE_CHECKING:
     from batchlab.result.result import Result
 
     Floats: TypeAlias = npt.NDArray[np.float64]
+    Integers: TypeAlias = npt.NDArray[np.int64]
 
-__all__ = ["Comparison", "compare", "holm"]
+__all__ = ["RESAMPLES", "Comparison", "Difference", "compare", "holm", "mean_differences", "significance"]
 
 
 @dataclass(frozen=True)
@@ -182,3 +190,170 @@ def _slowdowns(result: Result) -> Floats:
     # NaN if the job did not run.
     slowdowns: Floats = metrics.bounded_slowdown(jobs_of(result)).fill_null(math.nan).to_numpy()
     return slowdowns
+
+
+RESAMPLES = 400
+"""Number of resamples of the block bootstrap."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean minus the baseline's, with the ends of its 95 % confidence interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def mean_differences(
+    groups: Sequence[Group], baseline: Group
+) -> tuple[dict[str, tuple[Difference, Difference]], float] | None:
+    """Compare mean waits and mean bounded slowdowns with the baseline's, over the same jobs.
+
+    Blocks of time are drawn with all jobs submitted in them, the same for all policies: see
+    `batchlab.queueing.block_bootstrap`. The value of a job is its mean over replications.
+
+    Parameters
+    ----------
+    groups
+        All groups, including the baseline.
+    baseline
+        The group that others are compared with.
+
+    Returns
+    -------
+    tuple or None
+        By label, the differences of mean wait (s) and of mean bounded slowdown, over jobs that ran under
+        all policies; and the length of a block, seconds. None if the jobs differ or are too few.
+    """
+    others = [group for group in groups if group is not baseline]
+    first = baseline.results[0].workload.jobs
+    every = [result for group in groups for result in group.results]
+    if not all(result.workload.jobs is first or result.workload.jobs.equals(first) for result in every):
+        return None
+    values = np.stack([_values(group) for group in (baseline, *others)])
+    ran = np.isfinite(values).all(axis=(0, 1))
+    times, values = first["submit_time"].to_numpy()[ran], values[..., ran]
+    apart = (values[1:] - values[0]).reshape(-1, values.shape[-1])
+
+    def statistic(counts: Integers) -> Floats:
+        total = counts.sum()
+        return np.asarray(apart @ counts / total if total else np.full(len(apart), np.nan))
+
+    try:
+        found = block_bootstrap(times, statistic, resamples=RESAMPLES)
+    except QueueingError:
+        # At least two distinct submit times are required.
+        return None
+    return {group.label: _pair(found, index) for index, group in enumerate(others)}, found.block
+
+
+def _pair(found: Bootstrap, index: int) -> tuple[Difference, Difference]:
+    ends = (found.estimate, found.low, found.high)
+    one, other = ([float(end[2 * index + measure]) for end in ends] for measure in (0, 1))
+    return Difference(*one), Difference(*other)
+
+
+def _values(group: Group) -> Floats:
+    """Return the wait and the bounded slowdown of every job: (2, jobs); NaN if the job did not run."""
+    found: Floats = np.mean([_of_result(result) for result in group.schedules], axis=0)
+    return found
+
+
+def _of_result(result: Result) -> Floats:
+    jobs = jobs_of(result)
+    return np.stack(
+        [
+            measure(jobs).cast(float).fill_null(np.nan).to_numpy()
+            for measure in (metrics.wait, metrics.bounded_slowdown)
+        ]
+    )
+
+
+_SIGNIFICANT = 0.05
+_ON_SIGNIFICANCE = """\
+Bounded slowdowns of single jobs against those of $baseline, two-sided. Where the same jobs ran under both:
+the Wilcoxon signed-rank test on the pairs, a job's slowdown being its mean over the replications. Where the
+jobs differ: the Mann–Whitney U test. p-values carry Holm's correction for $count comparison$plural. Jobs of
+one run wait for each other, so they are not independent, and p understates chance; with many jobs, small
+differences are significant. The effect is the rank-biserial correlation: −1 where all slowdowns are lower
+than those of $baseline, +1 where all are higher, 0 where neither prevails."""
+_ON_INTERVALS = """\
+Below 0 is better. Intervals are of a bootstrap of blocks of time ($block, $resamples resamples), which keeps
+jobs that wait for each other together; one that holds 0 leaves open which is better on such logs."""
+
+
+def significance(groups: Sequence[Group], baseline: Group) -> Html:
+    """Describe whether slowdowns differ from the baseline's, by which test, and with which effect."""
+    found = compare(groups, baseline)
+    means = mean_differences(groups, baseline)
+    rows = [
+        [
+            each.label,
+            "Wilcoxon signed-rank" if each.paired else "Mann–Whitney U",
+            f"{each.count:,}",
+            "–" if each.lower is None else percent(each.lower),
+            "–" if each.higher is None else percent(each.higher),
+            "–" if each.effect is None else f"{each.effect:+.2f}".replace("-", "−"),
+            _p(each.adjusted),
+            _verdict(each),
+        ]
+        for each in found
+    ]
+    head = [
+        "policy",
+        "test",
+        "jobs",
+        "lower for",
+        "higher for",
+        "effect",
+        "p (Holm)",
+        f"differs from {baseline.label}",
+    ]
+    note = Template(_ON_SIGNIFICANCE).substitute(
+        baseline=baseline.label, count=len(found), plural="s" if len(found) > 1 else ""
+    )
+    return Html(
+        table(f"Against {baseline.label}", head, rows, class_="numbers")
+        + element("p", note, class_="note")
+        + (_of_means(baseline, *means) if means else "")
+    )
+
+
+def _of_means(baseline: Group, found: Mapping[str, tuple[Difference, Difference]], block: float) -> str:
+    """Build a table of differences of means, with confidence intervals."""
+    rows = [
+        [label, *_interval(wait, format_duration), *_interval(slowdown, number)]
+        for label, (wait, slowdown) in found.items()
+    ]
+    head = ["policy", "mean wait", "95 % interval", "mean bounded slowdown", "95 % interval"]
+    note = Template(_ON_INTERVALS).substitute(block=short_duration(block), resamples=f"{RESAMPLES:,}")
+    caption = f"Difference of means from {baseline.label}"
+    return table(caption, head, rows, class_="numbers") + element("p", note, class_="note")
+
+
+def _interval(found: Difference, write: Callable[[float], str]) -> tuple[str, str]:
+    low, high = (_signed(end, write) for end in (found.low, found.high))
+    return _signed(found.estimate, write), f"{low} to {high}"
+
+
+def _signed(value: float, write: Callable[[float], str]) -> str:
+    if not math.isfinite(value):
+        return "–"
+    return f"{'−' if value < 0 else '+'}{write(abs(value))}" if value else "0"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"  # noqa: PLR2004  # four digits are shown
+
+
+def _verdict(each: Comparison) -> str:
+    if each.adjusted is None:
+        return "cannot be told"
+    if each.adjusted >= _SIGNIFICANT:
+        return "no"
+    if each.lower is None or each.higher is None:
+        return "yes"
+    return "yes, mostly lower" if each.lower > each.higher else "yes, mostly higher"

@@ -1,18 +1,21 @@
-"""End a command within half a second after Ctrl-C, even during long library calls.
+"""The process of a command: its standard streams, Ctrl-C, and peak memory.
 
-Python raises KeyboardInterrupt between two bytecode instructions. These may be seconds apart while a table is
-read or a figure is drawn. A thread also waits for the signal and ends the process if it is still running.
-Files are written under temporary names and renamed, so no partial file remains.
+Ctrl-C ends a command within half a second, even during long library calls. Python raises KeyboardInterrupt
+between two bytecode instructions, which may be seconds apart while a table is read or a figure is drawn. A
+thread therefore also waits for the signal, and ends the process if it is still running. Files are written
+under temporary names and renamed, so no partial file remains.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import time
 import warnings
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, NoReturn
 
@@ -20,7 +23,64 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-__all__ = ["INTERRUPTED", "await_interruption", "leave", "print_interrupted", "removed", "wait_no_longer"]
+__all__ = [
+    "INTERRUPTED",
+    "await_interruption",
+    "discard",
+    "discard_unwritable",
+    "is_broken_pipe",
+    "leave",
+    "peak_memory",
+    "prepare",
+    "print_interrupted",
+    "removed",
+    "wait_no_longer",
+]
+
+
+_OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EIO)
+
+
+def prepare() -> None:
+    """Replace closed streams, and print "?" for characters that the terminal cannot show.
+
+    Python has no stream object for a closed stream. Its output is dropped, and no file opened later gets its
+    file number.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  # until the end
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def is_broken_pipe(error: BaseException) -> bool:
+    """Return whether the reader has closed the output; typer converts this error to an exit with code 1."""
+    return isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError)
+
+
+def discard() -> None:
+    """Drop the remaining output, so that the exit does not fail: the reader has closed the output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def discard_unwritable(error: BaseException) -> None:
+    """Drop output that a full disk does not accept, so that the exit does not fail a second time.
+
+    Parameters
+    ----------
+    error
+        The error that ended the command. A write error without a file name is one of standard output, and
+        gets that name; errors of files are named where the files are written.
+    """
+    if isinstance(error, OSError) and error.filename is None and error.errno in _OF_WRITING:
+        error.filename = "standard output"
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard()
+
 
 INTERRUPTED = 130
 _PATIENCE = 0.25
@@ -126,3 +186,25 @@ def _remove_unfinished() -> None:
 
         for folder in list(_folders):
             rmtree(folder, ignore_errors=True)
+
+
+def peak_memory() -> int | None:
+    """Return the peak resident memory of this process.
+
+    Returns
+    -------
+    int or None
+        Bytes; None if the operating system does not report it.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        # More accurate than getrusage, which on Linux starts from the parent's peak.
+        lines = status.read_text(encoding="ascii", errors="replace").splitlines()
+        peaks = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
+        return int(peaks[0]) * 1024 if peaks else None
+    if sys.platform == "win32":
+        return None
+    import resource  # noqa: PLC0415  # Windows has none
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

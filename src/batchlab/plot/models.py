@@ -1,4 +1,4 @@
-"""Plots of the adequacy of a model: measure P by number of jobs, and differences of single jobs."""
+"""Models next to what they are of: adequacy, fits of a twin, and what-if studies."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from batchlab.adequacy import Comparison, Reference
 from batchlab.core import rules
-from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import INK, begin, choice, colour, dress, legend, line_style, plot, tint
+from batchlab.errors import ResultError, one_line, shown
+from batchlab.plot.canvas import (
+    INK,
+    annotate,
+    begin,
+    choice,
+    colour,
+    dress,
+    legend,
+    line_style,
+    plot,
+    rows_size,
+    tint,
+)
 from batchlab.plot.scales import duration_axis, log_axis, short_duration
+from batchlab.slurm.twin import Fit, WhatIf
+from batchlab.slurm.twin.waits import GROUPED_BY, STATISTICS, GroupedBy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["adequacy_by_jobs", "adequacy_differences", "adequacy_starts"]
+__all__ = ["adequacy_by_jobs", "adequacy_differences", "adequacy_starts", "fit_search", "what_if"]
+
 
 Comparisons: TypeAlias = Comparison | Iterable[Comparison] | Mapping[str, Comparison]
 """One comparison; several, which are numbered; or a mapping of labels to comparisons."""
@@ -250,3 +268,117 @@ def _both_ways_log(ax: Axes, greatest: float) -> None:
     ax.yaxis.set_major_locator(FixedLocator([*(-tick for tick in reversed(ticks)), 0, *ticks]))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short_duration(value)))
     ax.yaxis.set_minor_locator(NullLocator())
+
+
+@plot
+def fit_search(found: Fit, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the distance of each trial from the log on the train period, and the best so far.
+
+    Parameters
+    ----------
+    found
+        The fit.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes: typical distances in seconds, on a logarithmic scale.
+
+    Raises
+    ------
+    ResultError
+        If the fit is invalid.
+    """
+    if not isinstance(found, Fit):
+        raise ResultError(f"found = {shown(found)}; must be a Fit, of bl.twin.fit.")
+    ax = begin(ax, title=title)
+    number = found.trials["trial"].to_numpy()
+    # A distance of 0 has no logarithm.
+    distance = np.maximum(found.trials["discrepancy"].to_numpy(), 1e-3)
+    ax.plot(number, distance, ".", color=colour(6), markersize=4, label="trial")
+    ax.step(number, np.minimum.accumulate(distance), where="post", color=colour(0), label="best so far")
+    ax.set_xlabel("trial")
+    ax.set_ylabel("typical distance from the log")
+    log_axis(ax, "y", durations=True)
+    legend(ax, 2)
+    return dress(ax, grid="y")
+
+
+_MOST_GROUPS = 15
+_LONGEST = 24
+_SAYS = {"mean": "mean wait", "median": "median wait", "p95": "95 % quantile of waits"}
+
+
+@plot
+def what_if(
+    found: WhatIf,
+    *,
+    by: GroupedBy = "all",
+    statistic: str = "mean",
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw how much waits exceed those of the first configuration, with their intervals.
+
+    Parameters
+    ----------
+    found
+        The study; if it has only one configuration, its waits are drawn.
+    by
+        The grouping: ``"all"``, ``"partition"``, ``"qos"``, ``"account"`` or ``"size"``; with the largest
+        groups.
+    statistic
+        ``"mean"``, ``"median"`` or ``"p95"``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes: a row for each group, and a point with its interval for each configuration.
+
+    Raises
+    ------
+    ResultError
+        If the study is invalid, or `by` or `statistic` is unknown.
+    """
+    if not isinstance(found, WhatIf):
+        raise ResultError(f"found = {shown(found)}; must be a WhatIf, of bl.twin.what_if.")
+    choice("by", by, GROUPED_BY)
+    choice("statistic", statistic, STATISTICS)
+    rows = found.table.filter(by=by, statistic=statistic)
+    groups = rows["group"].unique(maintain_order=True).to_list()[:_MOST_GROUPS]
+    names = [*found.twins][1:] or [found.first]
+    ax = begin(ax, title=title, size=rows_size(len(groups) * len(names)))
+    if not groups:
+        return annotate(ax, f"The log does not tell its jobs apart by {by}.")
+    apart = len(names) == len(found.twins) - 1
+    for index, name in enumerate(names):
+        of_name = rows.filter(pl.col("configuration") == name, pl.col("group").is_in(groups))
+        _draw(ax, of_name, (index, len(names)), name, apart=apart)
+    if apart:
+        ax.axvline(0, color=INK, linewidth=0.8)
+    else:
+        ax.set_xlim(left=0)
+    _label(
+        ax, groups, f"{_SAYS[statistic]}{f' − that of {one_line(found.first, _LONGEST)}' if apart else ''}"
+    )
+    legend(ax, len(names))
+    return dress(ax, grid="x")
+
+
+def _draw(ax: Axes, rows: pl.DataFrame, place: tuple[int, int], name: str, *, apart: bool) -> None:
+    columns = ("difference", "difference_low", "difference_high") if apart else ("wait", "low", "high")
+    value, low, high = (rows[each].cast(pl.Float64).fill_null(np.nan).to_numpy() for each in columns)
+    index, count = place
+    height = np.arange(len(value)) + (index - (count - 1) / 2) * 0.6 / count
+    reach = np.maximum([value - low, high - value], 0)
+    ax.errorbar(
+        value, height, xerr=reach, fmt="o", color=colour(index), markersize=4, linewidth=1.2, capsize=2,
+        label=one_line(name, _LONGEST),
+    )  # fmt: skip
+
+
+def _label(ax: Axes, groups: Sequence[str], title: str) -> None:
+    ax.set_yticks(range(len(groups)), [one_line(group, _LONGEST) for group in groups])
+    ax.set_ylim(len(groups) - 0.5, -0.5)
+    ax.set_xlabel(title)
+    duration_axis(ax, "x")

@@ -1,0 +1,414 @@
+"""Commands that list and show what is ready: policies, platforms, systems and traces."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, fields
+from pathlib import Path  # typer reads the annotations  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from batchlab.cli.failure import SEVERAL_VALUES
+from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.output import as_json, print_blocks, transfer_bar
+from batchlab.core.text_tables import Facts, Table
+from batchlab.core.units import format_latency, format_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from batchlab.platform import Cluster, Host, Link, Platform, Topology, Way, Zone
+    from batchlab.platform.machines import Machine as PlatformMachine
+    from batchlab.policy import Rule
+    from batchlab.system import System
+    from batchlab.system.machines import Machine
+    from batchlab.trace.catalogue import Trace
+
+__all__ = ["EXAMPLES", "described_topology", "platform", "policies", "systems", "traces"]
+
+
+_WHAT = "A policy is an order or a backfilling rule, with what differs from the usual in parentheses"
+
+EXAMPLES = {
+    "easy": "first come, first served, with EASY backfilling",
+    "sjf": "shortest job first, without backfilling",
+    "easy(order=sjf, allocator=best_fit)": "",
+    "easy(reservations=3)": "",
+    "easy(predictor=last_two)": "",
+    "fcfs(backfill=first_fit)": "",
+    "random(7)": "",
+    "configured": "what slurm.conf says, if it is the system; slurm(…) replaces single parameters",
+    "server_filling": "preemptive: keeps servers busy with the widest of the first jobs",
+    "malleable(order=srtf)": "",
+    'expression("requested_time * tasks - wait_time")': "",
+}
+
+
+def policies() -> None:
+    """List the orders, backfilling rules, disciplines, allocators and predictors."""
+    # --help needs none.
+    from batchlab.policy import (  # noqa: PLC0415
+        ALLOCATORS,
+        BACKFILLS,
+        DISCIPLINES,
+        ORDERS,
+        PREDICTORS,
+        SCHEDULERS,
+    )
+
+    tables = {
+        _WHAT: EXAMPLES,
+        "Orders": _summaries(ORDERS),
+        "Backfilling rules": _summaries(BACKFILLS),
+        "Disciplines, which select among running and waiting jobs": _summaries(DISCIPLINES),
+        "Schedulers of their own kind": _summaries(SCHEDULERS),
+        "Allocators": _summaries(ALLOCATORS),
+        "Predictors": _summaries(PREDICTORS),
+    }
+    print_blocks(*(Facts([*rows.items()], title) for title, rows in tables.items()))
+
+
+def _summaries(rules: Mapping[str, Rule]) -> dict[str, str]:
+    return {name: rule.summary for name, rule in rules.items()}
+
+
+_OTHER_ROLES = {"storage": "storage", "burst_buffer": "burst buffers", "batch": "batch system"}
+_LINE = "{:14}{}"
+_MOST_LINKS = 8
+
+
+def _two_hosts(route: tuple[str, str] | None) -> tuple[str, str] | None:
+    """Raise if an option is in the place of the second host; for options."""
+    if route is not None and route[1].startswith("--"):
+        raise typer.BadParameter(f"{route[0]}; {SEVERAL_VALUES['--route']}")
+    return route
+
+
+def platform(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="SimGrid's XML, or batchlab's TOML; - for standard input."),
+    ],
+    *,
+    route: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="SOURCE TARGET",
+            callback=_two_hosts,
+            help="Show the way between two hosts, as --route node0 node1.",
+        ),
+    ] = None,
+    form: FormatOption = "text",
+) -> None:
+    """Show the hosts, links and zones of a platform file, or a route on it."""
+    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # --help does without
+    from batchlab.platform import read_platform  # noqa: PLC0415  # as above
+
+    described = read_platform(spooled(file, "'FILE'"))
+    way = None if route is None else described.route(*route)
+    if form == "json":
+        typer.echo(as_json(_document(described, way)))
+        return
+    lines = _summary(described) if route is None or way is None else _route(described, *route, way)
+    for line in lines:
+        typer.echo(line.rstrip())
+
+
+def _document(described: Platform, way: Way | None) -> dict[str, object]:
+    if way is not None:
+        return way._asdict()
+    hosts = [
+        {each.name: getattr(host, each.name) for each in fields(host)}
+        | {"disk": host.disk and asdict(host.disk), "properties": dict(host.properties)}
+        for host in described.hosts
+    ]
+    return {"name": described.name, "hosts": hosts, "links": [asdict(link) for link in described.links]}
+
+
+def _summary(described: Platform) -> Iterator[str]:
+    yield str(described)
+    yield ""
+    kinds = Counter(_like(host) for host in described.nodes)
+    for number, (lines, count) in enumerate(kinds.items()):
+        yield _LINE.format("" if number else "nodes", f"{count} × {lines[0]}")
+        yield from (_LINE.format("", line) for line in lines[1:])
+    for role, title in _OTHER_ROLES.items():
+        names = [host.name for host in described.hosts if host.role == role]
+        if names:
+            yield _LINE.format(title, _some(names))
+    alike = Counter(_speed(link) for link in described.links).most_common()
+    for number, (like, count) in enumerate(alike[:_MOST_LINKS]):
+        yield _LINE.format("" if number else "links", f"{count} × {like}")
+    if len(alike) > _MOST_LINKS:
+        yield _LINE.format("", f"and {len(alike) - _MOST_LINKS} other kinds")
+    yield ""
+    yield from _tree(described.root, 0)
+
+
+def _like(host: Host) -> tuple[str, ...]:
+    """Describe a host, one line per part."""
+    cores = "1 core" if host.cores == 1 else f"{host.cores} cores"
+    parts = [f"{cores} at {format_rate(host.speed, 'flop/s')}"]
+    if host.gpus:
+        between = f", {format_rate(host.gpu_bandwidth, 'B/s')} between them" if host.gpu_bandwidth else ""
+        gpus = "1 GPU" if host.gpus == 1 else f"{host.gpus} GPUs"
+        parts.append(f"{gpus} at {format_rate(host.gpu_speed, 'flop/s')}{between}")
+    if host.disk is not None:
+        reading, writing = (format_rate(each, "B/s") for each in (host.disk.read, host.disk.write))
+        striped = "" if host.striping is None else ", striped over the nodes of a job"
+        parts.append(f"burst buffer: reads {reading}, writes {writing}{striped}")
+    return tuple(parts)
+
+
+def _speed(link: Link) -> str:
+    shared = ", not shared by flows" if link.sharing == "fat_pipe" else ""
+    return f"{format_rate(link.bandwidth, 'B/s')}, {format_latency(link.latency)}{shared}"
+
+
+def _tree(zone: Zone | Cluster, depth: int) -> Iterator[str]:
+    from batchlab.platform import Cluster  # noqa: PLC0415  # --help does without
+
+    title = "  " * depth + zone.name
+    if isinstance(zone, Cluster):
+        names = [f"{zone.prefix}{number}{zone.suffix}" for number in zone.numbers]
+        yield f"{title}  {described_topology(zone.topology)} of {_some(names)}"
+        return
+    routes = f", {len(zone.routes)} given" if zone.routes else ""
+    hosts = f": {_some([host.name for host in zone.hosts])}" if zone.hosts else ""
+    yield f"{title}  {zone.routing} routes{routes}{hosts}"
+    for member in zone.members:
+        yield from _tree(member, depth + 1)
+
+
+def described_topology(topology: Topology) -> str:
+    """Describe the topology of a cluster."""
+    from batchlab.platform import Dragonfly, FatTree, Torus  # noqa: PLC0415  # --help does without
+
+    match topology:
+        case FatTree(down, up, cables):
+            levels = "; ".join("·".join(map(str, each)) for each in (down, up, cables))
+            return f"fat tree ({levels})"
+        case Torus(dimensions):
+            return f"torus ({' × '.join(map(str, dimensions))})"
+        case Dragonfly():
+            sizes = topology.groups, topology.chassis, topology.blades, topology.nodes_per_blade
+            return f"dragonfly ({' × '.join(map(str, sizes))})"
+        case _:
+            return "crossbar" if getattr(topology, "backbone", None) is None else "crossbar with a backbone"
+
+
+def _some(names: list[str]) -> str:
+    """List a few names and the number of all."""
+    if len(names) <= 4:  # noqa: PLR2004  # so many still fit
+        return ", ".join(names)
+    return f"{len(names)} hosts, {names[0]}, {names[1]} … {names[-1]}"
+
+
+def _route(described: Platform, source: str, target: str, way: Way) -> Iterator[str]:
+    links = {link.name: link for link in described.links}
+    narrowest = min((links[name].bandwidth for name in way.links), default=None)
+    at_most = "" if narrowest is None else f", {format_rate(narrowest, 'B/s')} at most"
+    yield f"{source} → {target}: {format_latency(way.latency)}{at_most}"
+    width = max((len(name) for name in way.links), default=0)
+    for name in way.links:
+        yield f"  {name:{width}}  {_speed(links[name])}"
+
+
+systems = typer.Typer(help="Ready descriptions of machines, by name.", add_completion=False)
+
+
+@systems.callback(invoke_without_command=True)
+def _systems(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+
+
+@systems.command("list")
+def list_systems(*, form: FormatOption = "text") -> None:
+    """List the machines."""
+    from batchlab.platform.machines import MACHINES  # noqa: PLC0415  # --help does without
+    from batchlab.system import machines, read_system  # noqa: PLC0415
+
+    described = [(machine, read_system(machine.path)) for machine in machines.entries()]
+    platforms = {f"platform:{name}": machine for name, machine in MACHINES.items()}
+    if form == "json":
+        rows = [_row(machine, system) for machine, system in described]
+        rows += [_platform_row(name, ready) for name, ready in platforms.items()]
+        typer.echo(as_json(rows))
+        return
+    machines_listed = [("machine", "nodes", "cores", "queues", "")]
+    for machine, system in described:
+        sizes = f"{system.nodes:,}", f"{system.processors:,}", str(len(system.queues) or "")
+        machines_listed.append((machine.name, *sizes, machine.summary))
+    platforms_listed = [("platform", "nodes", "cores", "on which applications send messages")]
+    for name, ready in platforms.items():
+        nodes = ready.topology.nodes or 0
+        sizes_of_platform = f"{nodes:,}", f"{nodes * ready.cores:,}"
+        platforms_listed.append((name, *sizes_of_platform, described_topology(ready.topology)))
+    print_blocks(
+        Table(machines_listed, prose=True),
+        Table(platforms_listed, prose=True),
+        Facts(
+            [
+                ("to run one", "batchlab run TRACE --system NAME"),
+                ("to change one", "batchlab systems show NAME > my.toml"),
+            ]
+        ),
+    )
+
+
+@systems.command("show")
+def show_system(name: Annotated[str, typer.Argument(metavar="NAME", help="As in the list.")]) -> None:
+    """Print a machine's description, with its sources: a file for --system."""
+    from batchlab.system import machines  # noqa: PLC0415  # --help does without
+
+    typer.echo(machines.find(name).text, nl=False)
+
+
+def _platform_row(name: str, machine: PlatformMachine) -> dict[str, object]:
+    nodes = machine.topology.nodes or 0
+    return {
+        "name": name,
+        "summary": machine.summary,
+        "nodes": nodes,
+        "processors": nodes * machine.cores,
+        "sources": [machine.source],
+        "notes": machine.notes,
+    }
+
+
+def _row(machine: Machine, system: System) -> dict[str, object]:
+    return {
+        "name": machine.name,
+        "summary": machine.summary,
+        "nodes": system.nodes,
+        "processors": system.processors,
+        "partitions": [partition.name for partition in system.partitions],
+        "queues": [queue.name for queue in system.queues],
+        "qos": [quality.name for quality in system.qos],
+        "sources": machine.sources,
+        "notes": machine.notes,
+    }
+
+
+traces = typer.Typer(
+    help="The logs of the Parallel Workloads Archive by name, and public data sets.", add_completion=False
+)
+
+_OF_SETS = ("name", "summary", "good_for", "source", "licence", "machine")
+_NOTES = """
+✓ was fetched. For another: batchlab traces fetch NAME; the beginning of a name will do.
+Where something is missing, the catalogue does not know it; the log's own header may."""
+_SETS = """
+Files of these are known by their columns, or by --mapping NAME. For sources: batchlab traces show NAME."""
+_Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        metavar="DIR",
+        envvar="BATCHLAB_CACHE",
+        file_okay=False,
+        help="Where fetched logs lie; batchlab/traces in the user's cache unless given.",
+    ),
+]
+
+
+@traces.callback(invoke_without_command=True)
+def _traces(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+
+
+@traces.command("list")
+def list_traces(
+    *,
+    cache: _Cache = None,
+    form: FormatOption = "text",
+) -> None:
+    """List the logs, mark those that were fetched, and list the data sets that have a mapping."""
+    from batchlab.trace import traces as library  # noqa: PLC0415  # --help does without
+    from batchlab.trace.catalogue import entries  # noqa: PLC0415  # here too
+
+    fetched = {trace.name: library.is_fetched(trace, cache=cache) for trace in entries()}
+    if form == "json":
+        rows = [{**asdict(trace), "page": trace.page, "fetched": fetched[trace.name]} for trace in entries()]
+        typer.echo(as_json(rows + _data_sets()))
+        return
+    listed = [("", "name", "years", "jobs", "nodes × cores", "computer")]
+    for trace in entries():
+        jobs = "" if trace.jobs is None else f"{trace.jobs:,}"
+        mark = "✓" if fetched[trace.name] else ""
+        listed.append((mark, trace.name, _years(trace), jobs, _size(trace), trace.computer))
+    sets = [("data set", "what it is", "good for")]
+    sets += [(each["name"], each["summary"], each["good_for"]) for each in _data_sets()]
+    print_blocks(Table(listed, _NOTES, labels=3, prose=True), Table(sets, _SETS, labels=2, prose=True))
+
+
+def _data_sets() -> list[dict[str, str]]:
+    """Describe the data sets with a mapping."""
+    from batchlab.workload.mappings.catalogue import entries as mappings  # noqa: PLC0415  # --help does without
+
+    return [{key: getattr(mapping, key) for key in _OF_SETS} for mapping in mappings()]
+
+
+@traces.command("show")
+def show_trace(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As in the list: that of a data set.")],
+    *,
+    text: Annotated[
+        bool, typer.Option("--toml", help="Print the mapping itself, for one of one's own.")
+    ] = False,
+) -> None:
+    """Show what a data set is, where it and the meaning of its columns come from, and its mapping."""
+    from batchlab.workload.mappings.catalogue import mapping_named, text_of  # noqa: PLC0415  # as above
+
+    mapping = mapping_named(name)
+    if text:
+        typer.echo(text_of(mapping), nl=False)
+        return
+    facts = [(key.replace("_", " "), getattr(mapping, key)) for key in _OF_SETS if getattr(mapping, key)]
+    held = ", ".join(f"{role} ({' or '.join(column.column)})" for (_, role), column in mapping.described())
+    print_blocks(Facts([*facts, ("columns", held or "those of its log")]))
+
+
+@traces.command()
+def fetch(
+    names: Annotated[list[str], typer.Argument(metavar="NAME…", help="As in the list, or their beginnings.")],
+    *,
+    mirror: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="BATCHLAB_MIRROR",
+            help="An address or a directory with the archive's folders in it.",
+        ),
+    ] = None,
+    cache: _Cache = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Take the file whatever its checksum, from now on.")
+    ] = False,
+) -> None:
+    """Fetch logs, and check that they are what they should be."""
+    from batchlab.trace import traces as library  # noqa: PLC0415  # --help does without
+
+    found = [library.find(name) for name in names]
+    for trace in found:
+        with transfer_bar(trace.name) as progress:
+            path = library.fetch(trace.name, mirror=mirror, cache=cache, trust=trust, progress=progress)
+        typer.echo(str(path))
+    thanks = dict.fromkeys(trace.thanks for trace in found if trace.thanks)
+    typer.echo(f"{library.TERMS}\nCite: {library.CITATION}.", err=True)
+    if thanks:
+        typer.echo(f"Thank: {', '.join(thanks)}.", err=True)
+
+
+def _years(trace: Trace) -> str:
+    first, last = trace.first[:4], (trace.last or "")[:4]
+    return f"{first}–{last}" if last not in ("", first) else first
+
+
+def _size(trace: Trace) -> str:
+    if trace.nodes is not None:
+        return f"{trace.nodes:,} × {trace.cores}"
+    return "" if trace.processors is None else f"{trace.processors:,} in all"
