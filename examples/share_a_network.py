@@ -3,7 +3,7 @@
 import numpy as np
 
 import batchlab as bl
-from batchlab.platform.sharing import MODELS
+from batchlab.platform.flows import MODELS
 
 NODES, RANKS = 64, 16
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import batchlab as bl
 from batchlab.platform import Host, Link
-from batchlab.platform.sharing import MODELS
+from batchlab.platform.flows import MODELS
 
 STAR = bl.Platform.crossbar(4, bandwidth="100MBps", latency="1ms", speed="1Gf")
 NODES = [f"node{number}" for number in range(4)]

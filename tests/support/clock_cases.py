@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import batchlab as bl
 from batchlab import tasks
 from batchlab.platform import Disk
-from batchlab.platform.storage import SharedStorage
+from batchlab.platform.parts import SharedStorage
 
 if TYPE_CHECKING:
     from random import Random

@@ -1,15 +1,25 @@
 """Platforms: hosts, links and routes, described in Python, in TOML, or in SimGrid's XML."""
 
 from batchlab.core.lazy import make_dir
-from batchlab.platform.flows import Flow, ParallelTask
-from batchlab.platform.hardware import Disk, Host, Link
+from batchlab.platform.flows import Flow, ParallelTask, share
 from batchlab.platform.network_model import NetworkModel
-from batchlab.platform.parts import Cluster, Ray, Route, Zone
+from batchlab.platform.parts import (
+    Cluster,
+    Crossbar,
+    Disk,
+    Dragonfly,
+    FatTree,
+    Host,
+    Link,
+    Ray,
+    Route,
+    SharedStorage,
+    Topology,
+    Torus,
+    Zone,
+)
 from batchlab.platform.platform import Platform, Way
 from batchlab.platform.read import read_platform
-from batchlab.platform.sharing import share
-from batchlab.platform.storage import SharedStorage
-from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
 
 __all__ = [
     "Cluster",

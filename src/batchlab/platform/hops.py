@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab._kernel import Fabric
-from batchlab.platform.parts import Cluster
-from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
+from batchlab.platform.parts import Cluster, Crossbar, Dragonfly, FatTree, Topology, Torus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform.topology import Dragonfly, FatTree, Topology, Torus
+from batchlab.platform.parts import Dragonfly, FatTree, Topology, Torus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from batchlab._kernel import Platform as Kernel
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform.hardware import Host, Link
-from batchlab.platform.parts import Cluster, Ray, Route, Zone
+from batchlab.platform.parts import Cluster, Host, Link, Ray, Route, Zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 
+from batchlab.core import rules
+from batchlab.core.form import check_fields, reduced
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform import machines, presets, rules
-from batchlab.platform.hardware import Host, Link
-from batchlab.platform.parts import Cluster, GraphRouting, Zone
+from batchlab.platform import machines, presets
+from batchlab.platform.parts import (
+    Cluster,
+    Crossbar,
+    Dragonfly,
+    FatTree,
+    GraphRouting,
+    Host,
+    Link,
+    NameOrEmpty,
+    Names,
+    Texts,
+    Torus,
+    Zone,
+)
 from batchlab.platform.plan import build
-from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Torus
 
 if TYPE_CHECKING:
     from batchlab._kernel import Platform as Kernel
@@ -67,19 +80,14 @@ class Platform:
     ('link_from_4_30_4_UP', 'link_from_5_30_5_DOWN')
     """
 
-    root: Zone | Cluster
-    name: str = ""
-    read_links: tuple[str, ...] = ()
-    write_links: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    root: Annotated[Zone | Cluster, rules.Instance((Zone, Cluster))]
+    name: NameOrEmpty = ""
+    read_links: Names = ()
+    write_links: Names = ()
+    options: Texts = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.root, Zone | Cluster):
-            raise rules.refusal(self, "root", self.root, "must be a Zone or a Cluster")
-        rules.name(self, empty=True)
-        rules.names(self, "read_links")
-        rules.names(self, "write_links")
-        rules.texts(self, "options")
+        check_fields(self, PlatformError)
         rules.set_field(self, "name", self.name or self.root.name)
         rules.set_field(self, "_kernel", build(self.root))
         for name in (*self.read_links, *self.write_links):
@@ -89,7 +97,7 @@ class Platform:
                 )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Platform, (self.root, self.name, self.read_links, self.write_links, dict(self.options))
+        return reduced(self)
 
     def __str__(self) -> str:
         hosts, links = len(self.kernel.hosts), len(self._link_numbers)

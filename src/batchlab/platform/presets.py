@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from batchlab.errors import suggest
-from batchlab.platform.hardware import Disk, Host, Link, Sharing
-from batchlab.platform.parts import Cluster, GraphRouting, Route, Zone
-from batchlab.platform.storage import SharedStorage, beside
+from batchlab.platform.parts import (
+    Cluster,
+    Disk,
+    GraphRouting,
+    Host,
+    Link,
+    Route,
+    SharedStorage,
+    Sharing,
+    Zone,
+    beside,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from batchlab.platform.topology import Topology
+    from batchlab.platform.parts import Topology
 
 __all__ = ["ClusterOptions", "HostOptions", "Outline", "clustered", "given", "graph"]
 

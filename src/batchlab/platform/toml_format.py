@@ -29,15 +29,27 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from batchlab.core import rules
 from batchlab.core.documents import DocumentReader
-from batchlab.core.units import is_whole
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform.hardware import Disk, Host, Link
-from batchlab.platform.parts import Cluster, Ray, Route, Zone
+from batchlab.platform.parts import (
+    Cluster,
+    Crossbar,
+    Disk,
+    Dragonfly,
+    FatTree,
+    Host,
+    Link,
+    Ray,
+    Route,
+    SharedStorage,
+    Topology,
+    Torus,
+    Zone,
+    beside,
+)
 from batchlab.platform.plan import MisfitError
 from batchlab.platform.platform import Platform
-from batchlab.platform.storage import SharedStorage, beside
-from batchlab.platform.topology import Crossbar, Dragonfly, FatTree, Topology, Torus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -167,10 +179,7 @@ class _Reader:
         nodes = given if given is not None else topology and topology.nodes
         if nodes is None:
             raise PlatformError(f"{path}: nodes is missing; say how many nodes the cluster has.")
-        if not is_whole(nodes) or not 0 < nodes <= _MOST_NODES:
-            rule = f"must be a whole number from 1 to {_MOST_NODES}"
-            raise PlatformError(f"{path}.nodes = {shown(nodes)}; {rule}.")
-        return nodes
+        return rules.check(PlatformError, f"{path}.nodes", nodes, rules.Whole(1, _MOST_NODES))
 
     def _topology(self, table: _Table, path: str) -> Topology:
         parts = dict(table)
