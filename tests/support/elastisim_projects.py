@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from batchlab.bridge.elastisim.jobs import ElastisimJob, JobType
+from batchlab.bridge.elastisim.jobs import ElastisimJob
+from batchlab.core.vocabulary import JobType
 
 __all__ = ["add_storage", "job_of", "write_project"]
 

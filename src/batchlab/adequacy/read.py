@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from batchlab.workload.log_options import ReadingArguments
     from batchlab.workload.workload import Workload
 
-__all__ = ["is_log", "read"]
 
 _JOBS = "jobs.csv"
 _FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Reference", "reference"]
 
 Of: TypeAlias = Literal["maximum", "P"]
 

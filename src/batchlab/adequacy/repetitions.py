@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["repeat"]
 
 _MOST_RUNS = 1_000_000
 

@@ -10,19 +10,6 @@ from batchlab.core.documents import DuplicateKey, without_duplicates
 from batchlab.core.units import is_finite
 from batchlab.errors import BridgeError, shown, suggest
 
-__all__ = [
-    "amount",
-    "amounts",
-    "field",
-    "flag",
-    "interval",
-    "nearest",
-    "read_object",
-    "seconds",
-    "text",
-    "texts",
-]
-
 _LARGEST_INTEGER = 2**64
 # 317 years: a longer interval is equivalent to none.
 _LONGEST_INTERVAL = 1e10

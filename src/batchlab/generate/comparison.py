@@ -12,10 +12,7 @@ from batchlab.generate.arrivals import MONTHS, WEEKDAYS, places
 from batchlab.generate.resample import origin
 from batchlab.generate.work import gflops
 from batchlab.workload.calendar_time import CalendarTime
-from batchlab.workload.given import check_workload
-from batchlab.workload.workload import Workload
-
-__all__ = ["Comparison", "compare"]
+from batchlab.workload.workload import Workload, check_workload
 
 _HOURS = 24
 _YEAR = 365 * 86_400.0

@@ -13,8 +13,6 @@ from batchlab.errors import WorkloadError
 from batchlab.system.system import System
 from batchlab.workload.workload import Workload
 
-__all__ = ["demo_system", "demo_workload"]
-
 _NODES, _CORES = 32, 8
 _LOAD = 0.9
 _DAY = 86_400

@@ -32,8 +32,6 @@ from batchlab.generate.custom import count_of_jobs
 from batchlab.workload.header import Header
 from batchlab.workload.workload import Workload
 
-__all__ = ["FeitelsonParameters", "feitelson"]
-
 _MOST_NODES = 2**20
 
 

@@ -21,12 +21,9 @@ from batchlab.core.distributions import Distribution, Empirical
 from batchlab.core.random_streams import Floats, stream
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.custom import count_of_jobs
-from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header
 from batchlab.workload.work import run_times
-from batchlab.workload.workload import Workload
-
-__all__ = ["HyperErlang", "JannClass", "JannModel", "jann"]
+from batchlab.workload.workload import Workload, check_workload
 
 _HIGHEST_ORDER = 200
 _FEWEST_JOBS = 4

@@ -36,8 +36,6 @@ from batchlab.workload.header import Header
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
 
-__all__ = ["LublinParameters", "lublin"]
-
 _LONGEST_RUN, _LONGEST_INTERVAL = 12.0, 13.0  # natural logarithms of seconds
 _DAY_STARTS = 11  # the half hour at which the gamma distribution of the cycle begins
 _LOG_NODES = 7  # the parameters are for 128 nodes

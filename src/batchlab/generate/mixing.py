@@ -14,8 +14,7 @@ from batchlab.core.spec import Call, Grammar, as_json
 from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
 from batchlab.skeleton.named import APPLICATIONS, arguments_of
 from batchlab.workload.columns import TIME_LIMIT
-from batchlab.workload.given import check_workload
-from batchlab.workload.workload import Workload
+from batchlab.workload.workload import Workload, check_workload
 
 _SPECS = Grammar("application", WorkloadError, "stencil_3d(size=512, iterations=10)")
 

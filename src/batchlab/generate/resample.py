@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from batchlab.core.distributions import Distribution
     from batchlab.system.system import System
 
-__all__ = ["like", "origin"]
 
 _FINEST = 1e6  # run times are whole microseconds
 _NEARBY = 200  # requested times are drawn from this many jobs with similar run times, or 1 % of all if more

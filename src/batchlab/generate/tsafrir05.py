@@ -33,11 +33,8 @@ import polars as pl
 from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.columns import TIME_LIMIT
-from batchlab.workload.given import check_workload
 from batchlab.workload.work import run_times
-from batchlab.workload.workload import Workload
-
-__all__ = ["estimate_distribution", "estimates"]
+from batchlab.workload.workload import Workload, check_workload
 
 _HEAD = 20
 _MINUTE, _HOUR = 60, 3600

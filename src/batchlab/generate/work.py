@@ -13,7 +13,6 @@ from batchlab.workload.work import run_times
 if TYPE_CHECKING:
     from batchlab.workload.workload import Workload
 
-__all__ = ["check_performance", "gflops", "speed"]
 
 _PROCESSOR = {"core": 1}
 _FASTEST = 1e18

@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 
     from batchlab.workload import Workload
 
-__all__ = [
-    "ArrivalProcess",
-    "DailyCycle",
-    "IntervalDistribution",
-    "LogArrivals",
-    "MarkovModulated",
-    "Renewal",
-    "daily_cycle",
-    "from_log",
-    "mmpp",
-    "renewal",
-]
 
 _DAY = 86_400.0
 _MOST = 10**9

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from batchlab.core import rules
 from batchlab.errors import QueueingError, shown
 
-__all__ = ["Floats", "Integers", "numbers", "positive", "probability", "unstable", "whole", "whole_numbers"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

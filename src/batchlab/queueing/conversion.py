@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from batchlab.queueing.checks import Floats, Integers
 
-__all__ = ["Columns", "from_workload", "to_workload"]
-
 
 class Columns(NamedTuple):
     """The jobs of a multiserver-job queue as columns, sorted by arrival.

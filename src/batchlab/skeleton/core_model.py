@@ -8,8 +8,6 @@ from typing import NamedTuple
 from batchlab.core import rules
 from batchlab.errors import ApplicationError
 
-__all__ = ["CacheLevel", "CoreModel"]
-
 
 class CacheLevel(NamedTuple):
     """A cache level: the fraction of its accesses that hit, and their cycles."""

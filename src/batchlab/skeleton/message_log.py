@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import Fidelity
     from batchlab.skeleton.communicator import Communicator, Request
 
-__all__ = ["read_message_log"]
 
 Row = dict[str, Any]
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from batchlab.core import rules
 from batchlab.errors import ApplicationError
 
-__all__ = ["MessageOptions"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class MessageOptions:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from batchlab.skeleton.collectives.rounds import Ranks
 
-__all__ = ["Collective", "Group", "Kind", "Posts", "Record", "Site", "spelled"]
 
 _OWN = ("batchlab.skeleton.record", "batchlab.skeleton.communicator", "batchlab.skeleton.communicator")
 

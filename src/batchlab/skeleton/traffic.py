@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from batchlab.platform.platform import Platform
     from batchlab.skeleton.skeleton import SkeletonRun
 
-__all__ = ["MessageClass", "Traffic", "measure"]
-
 
 class MessageClass(NamedTuple):
     """The messages of one class.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from batchlab.system.system import check_system
-from batchlab.workload.given import check_workload
+from batchlab.workload.workload import check_workload
 
 __all__ = ["check_types"]
 

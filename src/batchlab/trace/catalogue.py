@@ -10,8 +10,6 @@ from importlib.resources import files
 
 from batchlab.errors import TraceError, nearest, shown
 
-__all__ = ["ARCHIVE", "CITATION", "TERMS", "Trace", "entries", "find", "of_file"]
-
 _SUFFIXES = (".swf.gz", ".swf")
 _YEAR = re.compile(r"-\d{4}-")
 

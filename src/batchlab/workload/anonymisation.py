@@ -10,11 +10,10 @@ import polars as pl
 
 from batchlab.core import rules
 from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.workload.columns import is_text
 from batchlab.workload.header import Header
 from batchlab.workload.logs.hostlist import names_of
 from batchlab.workload.workload import Workload
-
-__all__ = ["anonymise"]
 
 # Columns that identify no person: texts of the workload itself, and names defined by a system description.
 _KEPT = frozenset(
@@ -136,10 +135,6 @@ def _check(workloads: Sequence[Workload], seed: int, keep: Collection[str], shif
             raise WorkloadError(f"keep: {shown(name)} is no column.{suggest(str(name), known)}")
 
 
-def _is_text(dtype: pl.DataType) -> bool:
-    return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
-
-
 def _kinds(tables: Sequence[pl.DataFrame], keep: Collection[str]) -> list[str]:
     """Return the kinds of names, each with a numbering of its own: text columns, users, groups, hosts."""
     kinds = []
@@ -150,7 +145,10 @@ def _kinds(tables: Sequence[pl.DataFrame], keep: Collection[str]) -> list[str]:
             kinds.append(_HOST)
         elif name in _NUMBERS:
             kinds.append(_NUMBERS[name])
-        elif any(name in table.columns and _is_text(table.schema[name]) for table in tables):
+        elif any(
+            name in table.columns and table.schema[name] != pl.Null and is_text(table.schema[name])
+            for table in tables
+        ):
             kinds.append(name)
     return list(dict.fromkeys(kinds))
 

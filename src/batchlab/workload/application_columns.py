@@ -14,6 +14,7 @@ from batchlab.core.documents import without_duplicates
 from batchlab.core.units import is_finite, is_whole
 from batchlab.core.vocabulary import JOB_TYPES, RANK_ORDERS, RankOrder
 from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
+from batchlab.workload.columns import is_number, is_text, stripped, wrong_kind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,7 +27,6 @@ RANK_ORDER = "rank_order"
 _COUNTS = ("tasks_min", "tasks_max")
 COLUMNS = (APPLICATION, "job_type", *_COUNTS)
 _TEXTS = (APPLICATION, "job_type", "arguments", RANK_ORDER)
-_TEXT_KINDS = (pl.String, pl.Null, pl.Categorical, pl.Enum)
 _MOST_TASKS = 2**32 - 1
 
 
@@ -49,7 +49,7 @@ def check_applications(applications: object) -> dict[str, "Application"]:
 
 def check_plain(table: pl.DataFrame, source: str) -> None:
     """Raise if a table without applications names one for a job that has no run time."""
-    if table.schema.get(APPLICATION) not in _TEXT_KINDS[:1]:
+    if table.schema.get(APPLICATION) != pl.String:
         return
     has_run_time = pl.col("run_time").is_not_null() if "run_time" in table.columns else pl.lit(value=False)
     named = table.filter(pl.col(APPLICATION).is_not_null() & ~has_run_time).head(1)
@@ -89,12 +89,11 @@ def _with_texts(table: pl.DataFrame, source: str) -> pl.DataFrame:
     """Add missing text columns; empty texts become null."""
     for name in _TEXTS:
         dtype = table.schema.get(name, pl.Null())
-        if dtype not in _TEXT_KINDS:
-            raise WorkloadError(f"{source}: column {name!r} is of the kind {dtype}; must hold texts.")
+        if not is_text(dtype):
+            raise wrong_kind(source, name, dtype, "hold texts")
     missing = [name for name in _TEXTS[:2] if name not in table.columns]
     table = table.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
-    present = [pl.col(name).cast(pl.String).str.strip_chars() for name in _TEXTS if name in table.columns]
-    table = table.with_columns(text.replace("", None) for text in present)
+    table = table.with_columns(stripped(name) for name in _TEXTS if name in table.columns)
     return table.with_columns(pl.col("job_type").str.to_lowercase())
 
 
@@ -113,8 +112,8 @@ def _count(table: pl.DataFrame, name: str, source: str) -> pl.Expr:
     if name not in table.columns:
         return pl.lit(None, pl.Float64)
     dtype = table.schema[name]
-    if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
-        raise WorkloadError(f"{source}: column {name!r} is of the kind {dtype}; must be numbers.")
+    if not is_number(dtype):
+        raise wrong_kind(source, name, dtype, "be numbers")
     return pl.col(name).cast(pl.Float64, strict=False)
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.workload.columns import stripped, wrong_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__: list[str] = []
 
 ARRAY = "array"
 ARRAY_ID, ARRAY_INDEX, ARRAY_LIMIT = "array_id", "array_index", "array_limit"
@@ -31,9 +31,8 @@ def with_arrays(table: pl.DataFrame, source: str) -> pl.DataFrame:
             raise WorkloadError(f"{source}: columns {ARRAY!r} and {given[0]!r}; a table has one of them.")
         dtype = table.schema[ARRAY]
         if not (dtype in (pl.String, pl.Null) or dtype.is_integer()):
-            raise WorkloadError(f"{source}: column {ARRAY!r} is of the kind {dtype}; must be text.")
-        text = pl.col(ARRAY).cast(pl.String).str.strip_chars()
-        table = table.with_columns(text.replace("", None).alias(ARRAY))
+            raise wrong_kind(source, ARRAY, dtype, "be text")
+        table = table.with_columns(stripped(ARRAY))
         for row, text in enumerate(table[ARRAY]):
             if text and indices_of(text) is None:
                 raise WorkloadError(f"{source}: row {row}: {ARRAY} = {shown(text)}; {_RULE}.")
@@ -66,9 +65,7 @@ def _with_tasks(table: pl.DataFrame, source: str) -> pl.DataFrame:
             table = table.with_columns(pl.lit(None, pl.Int64).alias(name))
         dtype = table.schema[name]
         if not (dtype.is_integer() or dtype == pl.Null):
-            raise WorkloadError(
-                f"{source}: column {name!r} is of the kind {dtype}; must be whole numbers or missing."
-            )
+            raise wrong_kind(source, name, dtype, "be whole numbers or missing")
     table = table.with_columns(pl.col(name).cast(pl.Int64) for name in TASK_COLUMNS)
     tasks = table.with_row_index("row").filter(pl.col(ARRAY_ID).is_not_null())
     _refuse(tasks, ARRAY_INDEX, ~pl.col(ARRAY_INDEX).is_between(0, _LARGEST_INDEX), "must be >= 0", source)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from batchlab.workload.header import Header
 
-__all__ = ["CalendarTime"]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAY = 86_400.0

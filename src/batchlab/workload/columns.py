@@ -30,6 +30,26 @@ UNREADABLE = (
 """For ``except``; `reason_of` returns the cause in one line."""
 
 
+def wrong_kind(source: str, column: str, dtype: object, rule: str) -> WorkloadError:
+    """Return the error for a column of a type that breaks a rule; `source` names the table."""
+    return WorkloadError(f"{source}: column {column!r} is of the kind {dtype}; must {rule}.")
+
+
+def is_text(dtype: object) -> bool:
+    """Return whether a type holds text, or only missing values."""
+    return dtype in (pl.String, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum)
+
+
+def is_number(dtype: pl.DataType) -> bool:
+    """Return whether a type holds numbers, perhaps as text, or only missing values."""
+    return dtype.is_numeric() or dtype in (pl.String, pl.Null)
+
+
+def stripped(column: str) -> pl.Expr:
+    """Return a column as text without blanks around it; empty texts become null."""
+    return pl.col(column).cast(pl.String).str.strip_chars().replace("", None).alias(column)
+
+
 TIME_LIMIT = "time_limit"
 
 
@@ -106,7 +126,7 @@ def columns_of(name: Attribute) -> tuple[str, ...]:
 def _text(column: pl.Series, source: str, names: Mapping[str, str] | None = None) -> pl.Series:
     """Return a column of names or numbers as text."""
     dtype = column.dtype
-    if dtype in (pl.String, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum):
+    if is_text(dtype):
         text = column.cast(pl.String).str.strip_chars()
         return text.set(text == "", None)
     if not dtype.is_integer():

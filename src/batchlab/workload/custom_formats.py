@@ -15,12 +15,11 @@ from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import WorkloadError, reason_of, shown, suggest
 from batchlab.workload.application_columns import with_skeletons
 from batchlab.workload.columns import UNREADABLE
-from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header
 from batchlab.workload.swf import write_swf
 from batchlab.workload.tables import write_table
 from batchlab.workload.validation import admit
-from batchlab.workload.workload import Workload
+from batchlab.workload.workload import Workload, check_workload
 
 if TYPE_CHECKING:
     from batchlab.application import Application

@@ -12,7 +12,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.arrays import ARRAY_ID, ARRAY_INDEX
-from batchlab.workload.columns import attribute_in, columns_of
+from batchlab.workload.columns import attribute_in, columns_of, is_number, stripped, wrong_kind
 
 KINDS = ("after", "afterok", "afternotok", "afterany")
 SINGLETON = "singleton"
@@ -92,9 +92,8 @@ def with_dependency(table: pl.DataFrame, source: str) -> pl.DataFrame:
     if DEPENDENCY in table.columns:
         dtype = table.schema[DEPENDENCY]
         if dtype not in (pl.String, pl.Null):
-            raise WorkloadError(f"{source}: column {DEPENDENCY!r} is of the kind {dtype}; must be text.")
-        text = pl.col(DEPENDENCY).cast(pl.String).str.strip_chars()
-        table = table.with_columns(text.replace("", None).alias(DEPENDENCY))
+            raise wrong_kind(source, DEPENDENCY, dtype, "be text")
+        table = table.with_columns(stripped(DEPENDENCY))
         for row, given in enumerate(table[DEPENDENCY]):
             if given is not None and parse_dependency(given) is None:
                 raise _error(source, row, given, _RULE)
@@ -103,8 +102,8 @@ def with_dependency(table: pl.DataFrame, source: str) -> pl.DataFrame:
 
 def _with_begin_time(table: pl.DataFrame, source: str) -> pl.DataFrame:
     given = table[BEGIN_TIME]
-    if not (given.dtype.is_numeric() or given.dtype in (pl.String, pl.Null)):
-        raise WorkloadError(f"{source}: column {BEGIN_TIME!r} is of the kind {given.dtype}; must be seconds.")
+    if not is_number(given.dtype):
+        raise wrong_kind(source, BEGIN_TIME, given.dtype, "be seconds")
     if given.dtype == pl.String:
         given = given.str.strip_chars().replace("", None)
     times = given.cast(pl.Float64, strict=False)
@@ -212,9 +211,7 @@ def with_dependencies(table: pl.DataFrame, source: str) -> pl.DataFrame:
     elif isinstance(dtype, pl.List) and _is_whole(dtype.inner):
         lists = pl.col(DEPENDS_ON)
     else:
-        raise WorkloadError(
-            f"{source}: column {DEPENDS_ON!r} is of the kind {dtype}; must hold lists of job_id, or '3 17'."
-        )
+        raise wrong_kind(source, DEPENDS_ON, dtype, "hold lists of job_id, or '3 17'")
     whole = _as_whole(table.select(lists.list.drop_nulls().fill_null([])).to_series(), source)
     return table.with_columns(whole.list.unique(maintain_order=True).alias(DEPENDS_ON))
 

@@ -20,7 +20,6 @@ from batchlab.workload.node_columns import NODE_GROUP, SEPARATOR
 if TYPE_CHECKING:
     from batchlab.application import Application
 
-__all__ = ["JobDescription"]
 
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "job_id": pl.Int64,
@@ -48,10 +47,11 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "qos": pl.String,
     "queue": pl.String,
 }
-# Fields that are passed on unchanged.
-_AS_GIVEN = (DEPENDENCY, BEGIN_TIME, ARRAY, JOB_NAME, "user", "group", "account", "qos", "queue")
 # Optional columns: the table has them only if a job sets them.
-_WHERE_GIVEN = (TIME_LIMIT, RANK_ORDER, DEPENDS_ON, NODE_GROUP, "partition", *_AS_GIVEN)
+_WHERE_GIVEN = (
+    *(TIME_LIMIT, RANK_ORDER, DEPENDS_ON, NODE_GROUP, "partition", DEPENDENCY, BEGIN_TIME, ARRAY, JOB_NAME),
+    *("user", "group", "account", "qos", "queue"),
+)
 _ONLY_WITH_APPLICATIONS = ("application", "job_type", "tasks_min", "tasks_max", "arguments")
 
 
@@ -215,23 +215,15 @@ def _row(job: JobDescription, place: int, names: _Names, numbers: Mapping[int, i
                 f"{where}: {name} = {shown(getattr(job, name))}; must not name fields of the job."
             )
     return {
+        **{name: getattr(job, name) for name in _SCHEMA},
         # One description may appear several times, as several jobs.
         "job_id": place + 1 if job.job_id is None else job.job_id,
-        "submit_time": job.submit_time,
-        "run_time": job.run_time,
-        "requested_time": job.requested_time,
-        TIME_LIMIT: job.time_limit,
-        "tasks": job.tasks,
         "application": names.of(job.application),
-        "job_type": job.job_type,
-        "tasks_min": job.tasks_min,
-        "tasks_max": job.tasks_max,
         "arguments": json.dumps(arguments) if arguments else None,
         RANK_ORDER: written(job.rank_order, where),
         DEPENDS_ON: [_number(other, where, numbers) for other in job.depends_on],
         NODE_GROUP: _joined(job.node_group, where, NODE_GROUP, "node groups"),
         "partition": _joined(job.partition, where, "partition", "partitions"),
-        **{name: getattr(job, name) for name in _AS_GIVEN},
         **job.resources,
         **job.others,
     }

@@ -17,7 +17,6 @@ from batchlab.workload.source import lines_of, name_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["check_form", "event_lines", "is_csv"]
 
 _FORMS = (".jsonl", ".ndjson", ".json", ".csv")
 

@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import LogFormat
     from batchlab.workload.workload import Workload
 
-__all__ = [
-    "FORM_OPTIONS",
-    "FURTHER_FIELDS",
-    "beginning",
-    "foreign_option",
-    "format_by",
-    "is_table",
-    "log_format",
-    "named_data_set",
-    "read_by",
-    "reader_of",
-    "table_form",
-    "warn_of_data_set",
-]
 
 FORM_OPTIONS = frozenset({"mapping", "fields", "log_format"})
 """The options of `ReadingOptions` that select the log readers, whatever the content of the file."""

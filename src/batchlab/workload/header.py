@@ -12,8 +12,6 @@ from batchlab.core import rules
 from batchlab.core.vocabulary import GENERATOR
 from batchlab.errors import WorkloadError
 
-__all__ = ["Header", "HeaderEntry"]
-
 # A value begins after a blank. Otherwise the second line of "Information", a URL, would be a field "http".
 _FIELD = re.compile(r";\s*([A-Za-z][\w /()-]{0,40}?)\s*:(?:\s+(.*))?", re.DOTALL)
 _START = re.compile(r";\s*UnixStartTime\s*:", re.IGNORECASE)

@@ -13,17 +13,6 @@ from batchlab.core.units import is_finite, is_whole
 from batchlab.core.vocabulary import InvalidAction, LogFormat, OverrunAction, ProcessorField
 from batchlab.errors import WorkloadError, shown, suggest
 
-__all__ = [
-    "LONGEST",
-    "LogOptions",
-    "ReadingArguments",
-    "ReadingOptions",
-    "RequeueAction",
-    "UnfinishedAction",
-    "check_reading",
-    "check_reading_option",
-]
-
 RequeueAction = Literal["join", "each"]
 UnfinishedAction = Literal["drop", "keep"]
 LONGEST = 2.0**53

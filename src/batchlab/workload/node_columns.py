@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.errors import WorkloadError, one_line
+from batchlab.errors import one_line
+from batchlab.workload.columns import is_text, stripped, wrong_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -51,18 +52,12 @@ def _canonical(value: str) -> str | None:
 
 def _as_text(column: pl.Series, source: str) -> pl.Series:
     dtype = column.dtype
-    if isinstance(dtype, pl.List) and _is_text(dtype.inner):
+    if isinstance(dtype, pl.List) and is_text(dtype.inner):
         return column.cast(pl.List(pl.String)).list.join(SEPARATOR)
-    if _is_text(dtype) or dtype.is_integer():
+    if is_text(dtype) or dtype.is_integer():
         return column.cast(pl.String)
-    raise WorkloadError(
-        f"{source}: column {NODE_GROUP!r} is of the kind {dtype}; must hold names of node groups, "
-        "e.g. 'cpu' or 'cpu|fat', or lists of them."
-    )
-
-
-def _is_text(dtype: object) -> bool:
-    return dtype in (pl.String, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum)
+    rule = "hold names of node groups, e.g. 'cpu' or 'cpu|fat', or lists of them"
+    raise wrong_kind(source, NODE_GROUP, dtype, rule)
 
 
 CONSTRAINT = "constraint"
@@ -119,15 +114,11 @@ def with_constraints(table: pl.DataFrame, source: str) -> pl.DataFrame:
     if CONSTRAINT not in table.columns:
         return table
     dtype = table.schema[CONSTRAINT]
-    if not (
-        dtype in (pl.String, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum) or dtype.is_integer()
-    ):
-        raise WorkloadError(
-            f"{source}: column {CONSTRAINT!r} is of the kind {dtype}; must hold features of nodes, e.g. "
-            "'intel' or 'intel&(gpu|fat)'."
+    if not (is_text(dtype) or dtype.is_integer()):
+        raise wrong_kind(
+            source, CONSTRAINT, dtype, "hold features of nodes, e.g. 'intel' or 'intel&(gpu|fat)'"
         )
-    text = pl.col(CONSTRAINT).cast(pl.String).str.strip_chars()
-    return table.with_columns(pl.when(text != "").then(text).alias(CONSTRAINT))
+    return table.with_columns(stripped(CONSTRAINT))
 
 
 _RULE = (

@@ -20,7 +20,6 @@ from batchlab.errors import WorkloadError, reason_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["PACKINGS", "is_plain_or_gzip", "packing_of", "unpacked", "without_packing"]
 
 _BLOCK = 1 << 20
 _HEAD_LENGTH = 4096

@@ -9,8 +9,6 @@ import polars as pl
 from batchlab.errors import WorkloadError
 from batchlab.workload.reasons import none_kept, read_line
 
-__all__ = ["Report"]
-
 NOTES_SCHEMA = pl.Schema({"reason": pl.String(), "line": pl.Int64(), "job_id": pl.Int64()})
 _SHOWN_LINES = 3
 

@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["LONGEST_NAME", "is_resource_name", "names_job_column", "resource_of"]
-
 LONGEST_NAME = 200
 
 _RESOURCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:@/+-]*")

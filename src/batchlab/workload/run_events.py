@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
+from batchlab.workload.columns import stripped, wrong_kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,10 +47,7 @@ def with_cancellations(table: pl.DataFrame, source: str) -> pl.DataFrame:
         return table
     dtype = table.schema[CANCELLED_AFTER]
     if not (dtype.is_numeric() or dtype == pl.Null):
-        raise WorkloadError(
-            f"{source}: column {CANCELLED_AFTER!r} is of the kind {dtype}; "
-            "must be seconds after the submission."
-        )
+        raise wrong_kind(source, CANCELLED_AFTER, dtype, "be seconds after the submission")
     after = pl.col(CANCELLED_AFTER).cast(pl.Float64).fill_nan(None).alias(CANCELLED_AFTER)
     table = table.with_columns(after)
     was_cancelled = pl.col(CANCELLED_AFTER).is_not_null() & pl.col("run_time").is_null()
@@ -190,9 +188,8 @@ def with_run_events(table: pl.DataFrame, source: str) -> pl.DataFrame:
         return table
     dtype = table.schema[RUN_EVENTS]
     if dtype not in (pl.String, pl.Null):
-        raise WorkloadError(f"{source}: column {RUN_EVENTS!r} is of the kind {dtype}; must be text.")
-    text = pl.col(RUN_EVENTS).cast(pl.String).str.strip_chars().replace("", None)
-    table = table.with_columns(text.alias(RUN_EVENTS))
+        raise wrong_kind(source, RUN_EVENTS, dtype, "be text")
+    table = table.with_columns(stripped(RUN_EVENTS))
     for given in table[RUN_EVENTS].drop_nulls().unique(maintain_order=True):
         if parse(given) is None:
             row = int((table[RUN_EVENTS] == given).fill_null(value=False).arg_max() or 0)

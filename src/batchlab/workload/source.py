@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO, TypeAlias
 
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.packing import unpacked
 
-__all__ = ["content_of", "lines_of", "name_of", "opened", "pieces", "text_of"]
+LogSource: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes]
+"""A path, an open file, or an iterable of lines."""
 
 _BLOCK = 1 << 20
 _LINES_AT_ONCE = 4096

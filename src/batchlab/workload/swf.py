@@ -7,7 +7,7 @@ kernel parses; the reader provides the bytes and reports the result.
 import gzip
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -16,22 +16,20 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
-from batchlab.core import rules
 from batchlab.core.outputs import output
 from batchlab.core.vocabulary import GENERATOR, InvalidAction, OverrunAction, ProcessorField
 from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
 from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.formats import FURTHER_FIELDS, beginning, warn_of_data_set
-from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header
 from batchlab.workload.log_options import check_reading
 from batchlab.workload.packing import is_plain_or_gzip, unpacked
 from batchlab.workload.report import Report, read_out
 from batchlab.workload.run_events import CANCELLED_AFTER
-from batchlab.workload.source import name_of, opened, pieces
+from batchlab.workload.source import LogSource, name_of, opened, pieces
 from batchlab.workload.validation import NEXT_STEP
-from batchlab.workload.workload import Workload
+from batchlab.workload.workload import Workload, check_workload
 
 if TYPE_CHECKING:
     from batchlab._kernel import SwfColumns
@@ -53,7 +51,7 @@ _NOT_A_LOG = (reasons.LINE_TOO_LONG, reasons.TOO_FEW_FIELDS, reasons.JOB_NUMBER)
 
 
 def read_swf(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    source: LogSource,
     *,
     overrun: OverrunAction = "extend",
     invalid: InvalidAction = "drop",
@@ -141,11 +139,6 @@ def read_swf(
         known = begin[0] if begin else beginning(Path(name))
         warn_of_data_set(known, source, FURTHER_FIELDS)
     return workload if start_time is None else workload.starting_at(start_time)
-
-
-def _limit(max_jobs: int | None) -> int | None:
-    count = rules.check(WorkloadError, "max_jobs", max_jobs, rules.Optional(rules.WHOLE))
-    return None if count is None else min(count, _MOST_JOBS)
 
 
 def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":
@@ -256,24 +249,10 @@ def _notes(log: "SwfColumns", jobs: pl.DataFrame) -> pl.DataFrame:
 _CANCELLED = 5
 
 _FIELDS = (
-    "job_id",
-    "submit_time",
-    "logged_wait_time",
-    "run_time",
-    "allocated_processors",
-    "average_cpu_time",
-    "used_memory",
-    "requested_processors",
-    "requested_time",
-    "requested_memory",
-    "status",
-    "user_id",
-    "group_id",
-    "application_id",
-    "queue_id",
-    "partition_id",
-    "preceding_job_id",
-    "think_time",
+    *("job_id", "submit_time", "logged_wait_time", "run_time", "allocated_processors"),
+    *("average_cpu_time", "used_memory", "requested_processors", "requested_time", "requested_memory"),
+    *("status", "user_id", "group_id", "application_id", "queue_id", "partition_id"),
+    *("preceding_job_id", "think_time"),
 )
 _UNKNOWN = "-1"
 _LARGEST_EXACT = 2**53

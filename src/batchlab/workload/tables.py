@@ -15,19 +15,17 @@ from batchlab.workload import dependencies
 from batchlab.workload.application_columns import with_skeletons
 from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.formats import table_form
-from batchlab.workload.given import check_workload
 from batchlab.workload.header import Header
 from batchlab.workload.packing import PACKINGS
 from batchlab.workload.source import content_of
 from batchlab.workload.validation import admit
-from batchlab.workload.workload import Workload
+from batchlab.workload.workload import Workload, check_workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from batchlab.application import Application
 
-__all__ = ["read_table", "write_table"]
 
 # polars renames duplicate columns in this way.
 _TWICE = re.compile(r"(.+)_duplicated_\d+")

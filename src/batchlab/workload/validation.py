@@ -18,14 +18,13 @@ from batchlab.workload import (
     run_events,
 )
 from batchlab.workload.application_columns import GIVEN_RUN_TIME
-from batchlab.workload.columns import TIME_LIMIT, UNREADABLE
+from batchlab.workload.columns import TIME_LIMIT, UNREADABLE, is_number, wrong_kind
 from batchlab.workload.log_options import check_reading
 from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
 
 if TYPE_CHECKING:
     from batchlab.application import Application
 
-__all__: list[str] = []
 
 NEXT_STEP = 'Pass invalid="drop" to skip such jobs (they are listed in the report).'
 DEFAULT_RESOURCES = ("core", "mem", "gpu")
@@ -226,10 +225,8 @@ def _as_numbers(table: pl.DataFrame, amounts: Sequence[str], source: str) -> pl.
     limit = [TIME_LIMIT] if TIME_LIMIT in table.columns else []
     for name in (*_FIRST_COLUMNS, *limit, *amounts):
         dtype = table.schema[name]
-        if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
-            raise WorkloadError(
-                f"{source}: column {name!r} is of the kind {dtype}; must be numbers, times in seconds."
-            )
+        if not is_number(dtype):
+            raise wrong_kind(source, name, dtype, "be numbers, times in seconds")
     job_id = pl.col("job_id")
     if not table.schema["job_id"].is_integer():
         number = job_id.cast(pl.Float64, strict=False)
@@ -260,7 +257,7 @@ def _exclusive(table: pl.DataFrame, source: str) -> pl.Expr:
         return pl.lit(None, pl.Boolean).alias("exclusive")
     dtype = table.schema["exclusive"]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        raise WorkloadError(f"{source}: column 'exclusive' is of the kind {dtype}; must be true or false.")
+        raise wrong_kind(source, "exclusive", dtype, "be true or false")
     return pl.col("exclusive").cast(pl.Boolean, strict=False).fill_null(value=False)
 
 

@@ -1,17 +1,22 @@
 """Workloads: immutable, checked tables of jobs."""
 
+import math
+import operator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, SupportsIndex
 
+import numpy as np
 import polars as pl
 
 from batchlab.core.markup import card
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_duration, is_real
 from batchlab.core.vocabulary import InvalidAction, OverrunAction
-from batchlab.errors import WorkloadError
-from batchlab.workload import application_columns, description, node_columns, transform
+from batchlab.errors import WorkloadError, reason_of, shown
+from batchlab.workload import application_columns, dependencies, description, node_columns
 from batchlab.workload.application_columns import with_skeletons
+from batchlab.workload.columns import UNREADABLE
+from batchlab.workload.dependencies import BEGIN_TIME
 from batchlab.workload.header import Header
 from batchlab.workload.report import Report
 from batchlab.workload.run_events import cancellation_events, without_node_failures
@@ -20,14 +25,16 @@ from batchlab.workload.validation import admit, as_polars
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import numpy.typing as npt
+
     from batchlab.application import Application
     from batchlab.workload.description import JobDescription
     from batchlab.workload.event_stream import EventStream
 
-__all__ = ["Workload"]
 
 # Sources in a report that are no paths.
 _NO_FILES = ("table", "lines", "file", "anonymised")
+_LATEST = _MOST_PROCESSORS = 2**53
 COLUMNS = {
     "job_id": pl.Int64,
     "submit_time": pl.Float64,
@@ -227,24 +234,73 @@ class Workload:
         return float(self.jobs["submit_time"].to_numpy().max(initial=0.0))
 
     def filter(self, *predicates: pl.Expr) -> "Workload":
-        """Keep the jobs for which all expressions over the columns hold, as ``pl.col("user_id") == 7``."""
-        return replace(self, jobs=transform.filter_jobs(self.jobs, *predicates))
+        """Keep the jobs for which all expressions over the columns hold, as ``pl.col("user_id") == 7``.
+
+        Raises
+        ------
+        WorkloadError
+            If an expression names an unknown column or is not Boolean.
+        """
+        try:
+            kept = self.jobs.filter(*predicates)
+        except UNREADABLE as error:
+            raise WorkloadError(
+                f"filter: {reason_of(error)}. The columns are {', '.join(self.jobs.columns)}."
+            ) from error
+        return self._with_only(kept)
 
     def slice_time(self, start: float | None = None, end: float | None = None) -> "Workload":
         """Keep the jobs with ``start <= submit_time < end`` (seconds); times are unchanged."""
-        return replace(self, jobs=transform.slice_time(self.jobs, start, end))
+        for name, bound in (("start", start), ("end", end)):
+            # Infinity is a bound too.
+            if bound is not None and not (is_real(bound) or bound in (-math.inf, math.inf)):
+                raise WorkloadError(f"{name} = {shown(bound)}; must be a number of seconds, or None.")
+        submit = pl.col("submit_time")
+        low, high = -math.inf if start is None else start, math.inf if end is None else end
+        return self._with_only(self.jobs.filter((submit >= low) & (submit < high)))
 
     def slice_rows(self, start: int | None = None, stop: int | None = None) -> "Workload":
         """Keep the rows ``start`` to ``stop``, as in a Python slice."""
-        return replace(self, jobs=transform.slice_rows(self.jobs, start, stop))
+        bounds = (("start", start), ("stop", stop))
+        return self._with_only(
+            self.jobs[slice(*(None if bound is None else _whole(name, bound) for name, bound in bounds))]
+        )
 
     def head(self, count: int) -> "Workload":
         """Keep the first ``count`` jobs."""
-        return replace(self, jobs=transform.head(self.jobs, count))
+        number = _whole("count", count)
+        if number < 0:
+            raise WorkloadError(
+                f"count = {shown(count)}; must be >= 0. Use slice_rows to count from the end."
+            )
+        return self.slice_rows(None, number)
+
+    def _with_only(self, jobs: pl.DataFrame) -> "Workload":
+        """Return the workload with a part of its jobs, without dependencies on the others."""
+        return replace(self, jobs=dependencies.without_missing(jobs))
 
     def scale_load(self, factor: float) -> "Workload":
-        """Multiply the load by ``factor``: divide the intervals between submissions by it."""
-        return replace(self, jobs=transform.scale_load(self.jobs, factor))
+        """Multiply the load by ``factor``: divide the intervals between submissions by it.
+
+        The first submission is unchanged, and so are run times and requests. Intervals from a submission to a
+        begin time are divided too.
+
+        Raises
+        ------
+        WorkloadError
+            If the factor is not a positive number, or so small that times leave the exact range of 2^53
+            seconds.
+        """
+        if not (is_real(factor) and factor > 0):
+            raise WorkloadError(
+                f"factor = {shown(factor)}; must be a positive number, as in 1.2 for 20 % more load."
+            )
+        submit = self.jobs["submit_time"].to_numpy()
+        first = submit.min() if submit.size else 0.0
+        with np.errstate(over="ignore"):
+            scaled = first + (submit - first) / factor
+            begin = first + (pl.col(BEGIN_TIME) - first) / factor
+            return self._submitted_at(scaled, f"factor = {shown(factor)}", begin)
 
     def starting_at(self, start_time: float) -> "Workload":
         """Set the origin of the times in the header, in seconds since 1970 UTC.
@@ -256,19 +312,59 @@ class Workload:
 
     def shift(self, seconds: float) -> "Workload":
         """Submit every job ``seconds`` later (earlier if negative, but not before 0)."""
-        return replace(self, jobs=transform.shift(self.jobs, seconds))
+        by = seconds if is_real(seconds) else math.nan
+        submit = self.jobs["submit_time"].to_numpy() + by
+        return self._submitted_at(submit, f"seconds = {shown(seconds)}", pl.col(BEGIN_TIME) + by)
+
+    def _submitted_at(
+        self, times: "npt.NDArray[np.float64]", argument: str, begin_time: pl.Expr
+    ) -> "Workload":
+        if times.size and not (times.min() >= 0 and times.max() <= _LATEST):
+            raise WorkloadError(
+                f"{argument}; would submit a job at {times.min():g} s to {times.max():g} s; "
+                "must be from 0 to 2^53 s."
+            )
+        # A begin time before the submission has no effect, nor has one before the origin.
+        begin = [begin_time.clip(lower_bound=0.0)] if BEGIN_TIME in self.jobs.columns else []
+        submit = pl.Series("submit_time", times, pl.Float64)
+        return replace(self, jobs=self.jobs.with_columns(submit, *begin))
 
     def shuffle(self, seed: int) -> "Workload":
-        """Permute the jobs over the submit times."""
-        return replace(self, jobs=transform.shuffle(self.jobs, seed))
+        """Permute the jobs over the submit times: these stay in their rows, all other columns move.
+
+        The permutation is drawn from NumPy's ``default_rng(seed)``, and is the same on every platform.
+        """
+        try:
+            generator = np.random.default_rng(operator.index(seed))
+        except (TypeError, ValueError) as error:
+            raise WorkloadError(f"seed = {shown(seed)}; must be a whole number >= 0.") from error
+        jobs = self.jobs[generator.permutation(self.jobs.height)]
+        return replace(self, jobs=jobs.with_columns(self.jobs["submit_time"]))
 
     def whole_nodes(self, processors_per_node: int) -> "Workload":
-        """Convert each request to one for whole, exclusive nodes with this number of processors."""
+        """Convert each request to one for whole, exclusive nodes with this number of processors.
+
+        A job of ``tasks`` processors becomes a job of ``ceil(tasks / processors_per_node)`` tasks, at most
+        one per node. Each node has the requests of as many processors as the job has on it.
+        """
         if self.applications:
             raise WorkloadError(
                 "whole_nodes: the tasks of jobs with applications are nodes. Filter them out first."
             )
-        jobs = transform.whole_nodes(self.jobs, self.resources, processors_per_node)
+        of_node = _whole("processors_per_node", processors_per_node)
+        if not 1 <= of_node <= _MOST_PROCESSORS:
+            rule = "must be >= 1." if of_node < 1 else "must be <= 2^53."
+            raise WorkloadError(f"processors_per_node = {shown(processors_per_node)}; {rule}")
+        if "exclusive" in self.jobs.columns and self.jobs["exclusive"].any():
+            raise WorkloadError("whole_nodes: some jobs are exclusive already. Filter them out first.")
+        tasks = pl.col("tasks")
+        together = pl.min_horizontal(tasks, pl.lit(of_node, pl.Int64))
+        jobs = self.jobs.with_columns(
+            *(pl.col(name) * together for name in self.resources),
+            tasks=(tasks + (of_node - 1)) // of_node,
+            tasks_per_node=pl.lit(1, pl.Int64),
+            exclusive=pl.lit(value=True),
+        )
         return replace(self, jobs=jobs)
 
     def without_node_failures(self) -> "Workload":
@@ -329,3 +425,23 @@ def _extent(jobs: pl.DataFrame) -> str:
 
 def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
+
+
+def _whole(argument: str, value: SupportsIndex) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise WorkloadError(f"{argument} = {shown(value)}; must be a whole number.") from None
+
+
+def check_workload(workload: object, argument: str = "workload") -> None:
+    """Raise an error unless the argument is a workload.
+
+    Raises
+    ------
+    WorkloadError
+        If it has another type, such as the path of a log.
+    """
+    if not isinstance(workload, Workload):
+        rule = "must be a Workload, e.g. of read_swf(). See Workload.from_table()"
+        raise WorkloadError(f"{argument} = {shown(workload)}; {rule}.")

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from batchlab.bridge.elastisim.jobs import JobEntry, Ledger, Reply
 
-__all__ = ["Algorithm", "Invocation", "Reason"]
-
 
 class Reason(IntEnum):
     """The reason for calling an algorithm; numbers and names as in ElastiSim."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from batchlab.bridge.elastisim.algorithm import Invocation
     from batchlab.bridge.elastisim.jobs import JobEntry, Ledger, NodeEntry
 
-__all__ = ["InProcess", "Schedule", "run_file"]
 
 Schedule: TypeAlias = (
     "Callable[[list[elastisim_python.Job], list[elastisim_python.Node], dict[str, Any]], object]"

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from batchlab.bridge.elastisim.jobs import ElastisimJob, Reply
     from batchlab.seam.view import View
 
-__all__ = ["PATIENCE", "ElastisimScheduler", "Witness", "number_or_text"]
 
 _REASONS = {
     "instant": Reason.PERIODIC,

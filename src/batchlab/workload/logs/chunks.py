@@ -14,17 +14,6 @@ import polars as pl
 from batchlab.workload.logs.quantities import asked_columns
 from batchlab.workload.logs.reading import Notes, Reading
 
-__all__ = [
-    "CHUNKS",
-    "MEMORY",
-    "MOST_PER_NODE",
-    "NODES",
-    "REQUESTS",
-    "WHOLE",
-    "WHOLE_MEMORY",
-    "with_chunks",
-]
-
 CHUNKS = "equal chunks asked for"
 """Record column: number of equal one-node chunks of a job, if the log has it; 0 or null if each processor is
 a task."""

@@ -8,8 +8,6 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.columns import UNREADABLE
 
-__all__ = ["SHIFTED", "Instants", "check_zone", "instants", "settled"]
-
 SHIFTED = "local time that the clocks skipped: read by the offset of the day before"
 """Remark for readers on a local time that does not exist."""
 

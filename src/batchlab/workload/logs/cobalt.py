@@ -1,9 +1,8 @@
 """The reader of Cobalt's accounting: records in PBS syntax, of jobs on whole nodes."""
 
-import os
 import re
-from collections.abc import Iterable, Mapping
-from typing import IO, Unpack
+from collections.abc import Mapping
+from typing import Unpack
 
 import polars as pl
 
@@ -12,9 +11,8 @@ from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.pbs import table_of
 from batchlab.workload.logs.pbs_records import Request, records_of, whole_number
 from batchlab.workload.logs.reading import AccountingKeywords, Reading, opened, takes
+from batchlab.workload.source import LogSource
 from batchlab.workload.workload import Workload
-
-__all__ = ["read_cobalt"]
 
 _STAMP = r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d"
 _STAMP_TWICE = re.compile(rf"(?m)^{_STAMP}(?:\.\d+)?[;:,]?[ \t]*(?={_STAMP};)")
@@ -24,7 +22,7 @@ _NOT_SAID = "memory and GPUs are not in Cobalt's accounting"
 
 @takes(AccountingKeywords)
 def read_cobalt(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    source: LogSource,
     **keywords: Unpack[AccountingKeywords],
 ) -> Workload:
     """Read an accounting log of Cobalt, the scheduler of Argonne's Blue Gene and Cray machines.

@@ -4,20 +4,17 @@ Iosup et al., "The Grid Workloads Archive", Future Generation Computer Systems 2
 page on the format.
 """
 
-import os
 import re
-from collections.abc import Iterable, Sequence
-from typing import IO, Unpack
+from collections.abc import Sequence
+from typing import Unpack
 
 import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload.logs.jobs import Row, number, records_of_rows, workload_of
 from batchlab.workload.logs.reading import GwfKeywords, Log, Notes, Reading, takes
-from batchlab.workload.source import text_of
+from batchlab.workload.source import LogSource, text_of
 from batchlab.workload.workload import Workload
-
-__all__ = ["read_gwf"]
 
 _FIELDS = 29
 _STRUCTURE = 18
@@ -35,7 +32,7 @@ _NOT_SAID = "nodes and GPUs are not in the Grid Workloads Format: processors may
 
 @takes(GwfKeywords)
 def read_gwf(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    source: LogSource,
     **keywords: Unpack[GwfKeywords],
 ) -> Workload:
     """Read a log in the Grid Workloads Format: lines of 29 fields, or a table of the tasks of workflows.

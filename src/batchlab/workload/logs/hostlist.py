@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MOST_HOSTS", "executing_hosts", "hosts", "names_of"]
 
 MOST_HOSTS = 1_000_000
 """Maximum number of names that are expanded from one list."""

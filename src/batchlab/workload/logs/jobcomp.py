@@ -1,9 +1,8 @@
 """The reader of the files of Slurm's plug-in jobcomp/filetxt: a line of ``Key=value`` for each attempt."""
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Unpack
+from collections.abc import Iterator, Sequence
+from typing import Unpack
 
 import polars as pl
 
@@ -11,6 +10,7 @@ from batchlab.errors import WorkloadError
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.reading import JobcompKeywords, Log, Reading, opened, takes
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
+from batchlab.workload.source import LogSource
 from batchlab.workload.workload import Workload
 
 TASK_KEYS = ("ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset", "PackJobId", "PackJobOffset")
@@ -159,7 +159,7 @@ _ELIGIBLE = "submission unknown: the time from which it was eligible taken"
 
 @takes(JobcompKeywords)
 def read_jobcomp(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    source: LogSource,
     **keywords: Unpack[JobcompKeywords],
 ) -> Workload:
     """Read the file that Slurm's plug-in jobcomp/filetxt writes: a line of ``Key=value`` for each job.

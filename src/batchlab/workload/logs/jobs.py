@@ -212,10 +212,7 @@ def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object], generi
         lines=jobs["line"],
     )
     first = {"UnixStartTime": begin, "TimeZoneString": reading.timezone}
-    tables = {
-        outcome: pl.concat([notes.table(outcome), getattr(report, outcome)]).sort("line", maintain_order=True)
-        for outcome in ("dropped", "mended", "noted")
-    }
+    tables = notes.with_those_of(report)
     return Workload(
         admitted,
         Header.from_fields({**header, **first}),

@@ -6,11 +6,10 @@ requirements follows IBM's "Administer IBM Spectrum LSF: About resource requirem
 """
 
 import math
-import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Literal, Unpack, get_args
+from typing import Literal, Unpack, get_args
 
 import polars as pl
 
@@ -18,6 +17,7 @@ from batchlab.errors import WorkloadError
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import Row, instant, records_of_rows, whole, workload_of
 from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
+from batchlab.workload.source import LogSource
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
 
@@ -25,38 +25,35 @@ _USAGE = 19
 _COUNT = re.compile(r"[0-9]{1,7}")
 
 
-@dataclass(frozen=True)
-class LsfRecord:
-    """The record of a finished job; fields are text, and empty if the record ends before them."""
+LsfRecord = Mapping[str, str]
+"""The fields of the record of a finished job by name; empty if the record ends before them."""
 
-    version: str
-    end: str
-    number: str
-    options: str
-    processors: str
-    submit: str
-    begin: str
-    start: str
-    user: str
-    queue: str
-    resources: str
-    dependency: str
-    asked_hosts: tuple[str, ...]
-    hosts: tuple[str, ...]
-    status: str
-    name: str
-    cpu_times: tuple[str, str]
-    project: str
-    exit_status: str
-    most_processors: str
-    index: str
-    memory_used: str
-    exit_reason: str
-    reservation: str
-    application: str
-    run_limit: str
-    effective_resources: str
-    slots: str
+# The index of each field: in the record, after the list of hosts, and after the mail user.
+_FIRST = {
+    "version": 1,
+    "end": 2,
+    "number": 3,
+    "options": 5,
+    "processors": 6,
+    "submit": 7,
+    "begin": 8,
+    "start": 10,
+    "user": 11,
+    "queue": 12,
+    "resources": 13,
+    "dependency": 14,
+}
+_AFTER_HOSTS = {"status": 0, "name": 2, "user_time": 4, "system_time": 5}
+_AFTER_MAIL = {
+    "project": 1,
+    "exit_status": 2,
+    "most_processors": 3,
+    "index": 6,
+    "memory_used": 7,
+    "reservation": 11,
+    "exit_reason": 15,
+    "application": 20,
+}
 
 
 def tokens_of(line: str) -> list[str]:
@@ -85,10 +82,11 @@ def tokens_of(line: str) -> list[str]:
     return tokens
 
 
-def record_of(tokens: Sequence[str]) -> LsfRecord | None:
-    """Parse the fields of a record; None without a list of hosts or a status.
+def record_of(tokens: Sequence[str]) -> tuple[LsfRecord, Sequence[str], Sequence[str]] | None:
+    """Parse a record: its fields, the hosts asked for and the hosts it ran on, one per slot.
 
-    Records of old versions end early. Each list in a record is preceded by its length.
+    None without a list of hosts or a status. Records of old versions end early. Each list in a record is
+    preceded by its length.
     """
 
     def at(place: int) -> str:
@@ -99,42 +97,16 @@ def record_of(tokens: Sequence[str]) -> LsfRecord | None:
     if asked is None or given is None or asked + given > len(tokens):
         return None
     after = 24 + asked + given
-    usage = after + 4
-    mail = usage + _USAGE
-    status = at(after)
-    if status == "":
+    mail = after + 4 + _USAGE
+    if at(after) == "":
         return None
-    limit, resources, slots = _of_later_versions(tokens, mail + 30)
-    return LsfRecord(
-        version=at(1),
-        end=at(2),
-        number=at(3),
-        options=at(5),
-        processors=at(6),
-        submit=at(7),
-        begin=at(8),
-        start=at(10),
-        user=at(11),
-        queue=at(12),
-        resources=at(13),
-        dependency=at(14),
-        asked_hosts=tuple(tokens[23 : 23 + asked]),
-        hosts=tuple(tokens[24 + asked : after]),
-        status=status,
-        name=at(after + 2),
-        cpu_times=(at(usage), at(usage + 1)),
-        project=at(mail + 1),
-        exit_status=at(mail + 2),
-        most_processors=at(mail + 3),
-        index=at(mail + 6),
-        memory_used=at(mail + 7),
-        exit_reason=at(mail + 15),
-        reservation=at(mail + 11),
-        application=at(mail + 20),
-        run_limit=limit,
-        effective_resources=resources,
-        slots=slots,
+    record = {name: at(place) for name, place in _FIRST.items()}
+    record |= {name: at(after + place) for name, place in _AFTER_HOSTS.items()}
+    record |= {name: at(mail + place) for name, place in _AFTER_MAIL.items()}
+    later = zip(
+        ("run_limit", "effective_resources", "slots"), _of_later_versions(tokens, mail + 30), strict=True
     )
+    return record | dict(later), tokens[23 : 23 + asked], tokens[24 + asked : after]
 
 
 def _of_later_versions(tokens: Sequence[str], place: int) -> tuple[str, str, str]:
@@ -294,7 +266,7 @@ _STATES = {
 
 @takes(AccountingKeywords)
 def read_lsf(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    source: LogSource,
     *,
     memory_unit: MemoryUnit = "MB",
     reserved_per: ReservedPer = "host",
@@ -355,13 +327,13 @@ def _rows(text: str, log: Log, unit: MemoryUnit, per: ReservedPer) -> list[Row]:
         if record is None:
             log.refuse_line(place, bare, _NO_RECORD)
             continue
-        needs = record.effective_resources or record.resources
+        fields, asked_hosts, hosts = record
+        needs = fields["effective_resources"] or fields["resources"]
         if needs not in known:
             known[needs] = requirement_of(needs, unit, per)
-        row = _row(place, record, known[needs])
-        rows.append(row)
-        for remark in _remarks(record, known[needs]):
-            remarks.setdefault(remark, []).append((place, whole(record.number)))
+        rows.append(_row(place, fields, _slots(hosts), known[needs]))
+        for remark in _remarks(fields, known[needs], by_name=bool(asked_hosts)):
+            remarks.setdefault(remark, []).append((place, whole(fields["number"])))
     if not rows:
         raise WorkloadError(
             f'{log.name}:1: no line is a record of a job that ended: "JOB_FINISH" "10.1" 1700007805 …. Give '
@@ -375,14 +347,14 @@ def _rows(text: str, log: Log, unit: MemoryUnit, per: ReservedPer) -> list[Row]:
     return rows
 
 
-def _remarks(record: LsfRecord, needs: Requirement) -> list[str]:
+def _remarks(record: LsfRecord, needs: Requirement, *, by_name: bool) -> list[str]:
     found = {
-        _NO_LIMITS: _major(record.version) < _FIRST_WITH_LIMITS,
+        _NO_LIMITS: _major(record["version"]) < _FIRST_WITH_LIMITS,
         _ALTERNATIVES: needs.alternatives,
         _COMPOUND: needs.compound,
         _TIMED: needs.timed,
-        _NAMED_HOSTS: bool(record.asked_hosts),
-        _RANGE: (whole(record.most_processors) or 0) > (whole(record.processors) or 0),
+        _NAMED_HOSTS: by_name,
+        _RANGE: (whole(record["most_processors"]) or 0) > (whole(record["processors"]) or 0),
     }
     return [remark for remark, holds in found.items() if holds]
 
@@ -391,46 +363,45 @@ def _major(version: str) -> int:
     return whole(version.partition(".")[0]) or 0
 
 
-def _row(line: int, record: LsfRecord, needs: Requirement) -> Row:
+def _row(line: int, record: LsfRecord, hosts: Mapping[str, int], needs: Requirement) -> Row:
     """Convert a record to the columns of a job."""
-    start, end, submit = instant(record.start), instant(record.end), instant(record.submit)
-    asked = whole(record.processors)
-    hosts = _slots(record.hosts)
-    given = whole(record.slots) or sum(hosts.values()) or None
+    start, end, submit = instant(record["start"]), instant(record["end"]), instant(record["submit"])
+    asked = whole(record["processors"])
+    given = whole(record["slots"]) or sum(hosts.values()) or None
     per_node = needs.per_node
     nodes = needs.nodes
     if nodes is None and per_node and asked:
         nodes = -(-asked // per_node)
     counted = nodes or len(hosts) or 1
     gpus = math.ceil(needs.gpus.of_job(asked, counted)) if needs.gpus and asked else None
-    index = whole(record.index)
-    used = whole(record.memory_used)
-    begin = instant(record.begin)
-    status = whole(record.exit_status)
+    index = whole(record["index"])
+    used = whole(record["memory_used"])
+    begin = instant(record["begin"])
+    status = whole(record["exit_status"])
     return {
         "line": line,
-        "logged_id": f"{record.number}[{index}]" if index else record.number,
+        "logged_id": f"{record['number']}[{index}]" if index else record["number"],
         "submit": submit,
         "eligible": submit if begin is None or submit is None else max(begin, submit),
         "start": start,
         "end": end,
-        "limit": _limit(record.run_limit),
+        "limit": _limit(record["run_limit"]),
         "state": _state(record, start),
         "requested": asked,
         "allocated": given,
         chunks.MEMORY: needs.memory.of_job(asked, counted) if needs.memory and asked else None,
-        "user": record.user,
-        "job_name": record.name or None,
-        "queue": record.queue,
-        "account": record.project or None,
-        "reservation": record.reservation or None,
-        "application": record.application or None,
-        "logged_dependency": record.dependency or None,
+        "user": record["user"],
+        "job_name": record["name"] or None,
+        "queue": record["queue"],
+        "account": record["project"] or None,
+        "reservation": record["reservation"] or None,
+        "application": record["application"] or None,
+        "logged_dependency": record["dependency"] or None,
         "requested_nodes": nodes,
         chunks.CHUNKS: nodes if nodes == 1 or gpus else None,
         chunks.MOST_PER_NODE: asked if nodes == 1 else per_node,
         "requested_gpus": gpus,
-        chunks.WHOLE: bool((whole(record.options) or 0) & _EXCLUSIVE),
+        chunks.WHOLE: bool((whole(record["options"]) or 0) & _EXCLUSIVE),
         "allocated_nodes": len(hosts) or None,
         "node_list": ",".join(hosts) or None,
         "exit_code": None if status is None else status >> 8,
@@ -459,14 +430,14 @@ def _limit(text: str) -> float:
 
 def _state(record: LsfRecord, start: float | None) -> str:
     """Return the final state of a job, as named by Slurm."""
-    if record.status == _DONE:
+    if record["status"] == _DONE:
         return "COMPLETED"
-    return _STATES.get(record.exit_reason, "FAILED" if start is not None else "CANCELLED")
+    return _STATES.get(record["exit_reason"], "FAILED" if start is not None else "CANCELLED")
 
 
 def _cpu_time(record: LsfRecord, processors: int | None) -> float | None:
     try:
-        seconds = sum(float(each) for each in record.cpu_times)
+        seconds = float(record["user_time"]) + float(record["system_time"])
     except ValueError:
         return None
     return seconds / processors if processors and 0 <= seconds < math.inf else None

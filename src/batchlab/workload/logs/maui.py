@@ -1,10 +1,9 @@
 """The reader of Maui's workload traces and Moab's event logs, which share their fields."""
 
 import math
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Unpack
+from collections.abc import Iterator, Sequence
+from typing import Unpack
 
 import polars as pl
 
@@ -12,9 +11,8 @@ from batchlab.errors import WorkloadError
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import Row, instant, records_of_rows, whole, workload_of
 from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
+from batchlab.workload.source import LogSource
 from batchlab.workload.workload import Workload
-
-__all__ = ["read_maui"]
 
 _FEWEST_FIELDS = 33
 _BEFORE_FIELDS, _HOSTS = 5, 37
@@ -45,7 +43,7 @@ _UNITS = {"K": 1 / 1024.0, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2}
 
 @takes(AccountingKeywords)
 def read_maui(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    source: LogSource,
     **keywords: Unpack[AccountingKeywords],
 ) -> Workload:
     """Read a workload trace of Maui, or the events of jobs of Moab (``events.*``).

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["JobsOnNodes", "NodeEventLog", "read_node_events"]
 
 JobsOnNodes: TypeAlias = Literal["requeue", "kill"]
 """What happens to jobs on a node that goes down."""

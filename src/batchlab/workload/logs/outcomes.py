@@ -13,38 +13,16 @@ from batchlab.workload.run_events import RUN_EVENTS
 COMPLETED, FAILED, CANCELLED = 1, 0, 5
 STATUS_OF = {
     "COMPLETED": COMPLETED,
-    "FAILED": FAILED,
-    "TIMEOUT": FAILED,
-    "NODE_FAIL": FAILED,
-    "OUT_OF_MEMORY": FAILED,
-    "BOOT_FAIL": FAILED,
-    "LAUNCH_FAILED": FAILED,
-    "RECONFIG_FAIL": FAILED,
-    "SPECIAL_EXIT": FAILED,
-    "DEADLINE": CANCELLED,
-    "CANCELLED": CANCELLED,
-    "PREEMPTED": CANCELLED,
-    "REQUEUED": CANCELLED,
-    "REVOKED": CANCELLED,
-    "DELETED": CANCELLED,
+    **dict.fromkeys(("FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"), FAILED),
+    **dict.fromkeys(("LAUNCH_FAILED", "RECONFIG_FAIL", "SPECIAL_EXIT"), FAILED),
+    **dict.fromkeys(("DEADLINE", "CANCELLED", "PREEMPTED", "REQUEUED", "REVOKED", "DELETED"), CANCELLED),
 }
 """The final states of jobs, with the corresponding status of the Standard Workload Format."""
 
 _UNFINISHED = (
-    "PENDING",
-    "RUNNING",
-    "SUSPENDED",
-    "COMPLETING",
-    "CONFIGURING",
-    "RESIZING",
-    "REQUEUE_FED",
-    "REQUEUE_HOLD",
-    "RESV_DEL_HOLD",
-    "SIGNALING",
-    "STAGE_OUT",
-    "STOPPED",
-    "POWER_UP_NODE",
-    "EXPEDITING",
+    *("PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "RESIZING", "REQUEUE_FED"),
+    *("REQUEUE_HOLD", "RESV_DEL_HOLD", "SIGNALING", "STAGE_OUT", "STOPPED", "POWER_UP_NODE"),
+    *("EXPEDITING",),
 )
 KNOWN_STATES = (*STATUS_OF, *_UNFINISHED)
 """All known states of Slurm."""

@@ -1,9 +1,8 @@
 """The reader of the accounting logs of PBS, OpenPBS and Torque, and the syntax of their records."""
 
-import os
 import re
-from collections.abc import Iterable, Sequence
-from typing import IO, Unpack
+from collections.abc import Sequence
+from typing import Unpack
 
 import polars as pl
 
@@ -11,6 +10,7 @@ from batchlab.errors import WorkloadError
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.pbs_records import ATTRIBUTES, PAUSE, WANTED, records_of
 from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
+from batchlab.workload.source import LogSource
 from batchlab.workload.workload import Workload
 
 _QUOTED = re.compile(r'(?:^|\s)([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
@@ -92,7 +92,7 @@ _OTHERS = "records that are not of jobs, or change nothing"
 
 @takes(AccountingKeywords)
 def read_pbs(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    source: LogSource,
     **keywords: Unpack[AccountingKeywords],
 ) -> Workload:
     """Read an accounting log of PBS, OpenPBS or Torque: records ``date;type;number;attributes``.

@@ -291,23 +291,9 @@ def whole_number(text: str | None) -> int | None:
 
 _DATE = "%m/%d/%Y %H:%M:%S"
 ATTRIBUTES = (
-    *(
-        "ctime",
-        "qtime",
-        "etime",
-        "start",
-        "end",
-        "user",
-        "group",
-        "account",
-        "account_name",
-        "project",
-        "queue",
-        "jobname",
-        "resvname",
-        "depend",
-    ),
-    *("exec_host", "exec_vnode", "total_execution_slots", "unique_node_count", "Exit_status"),
+    *("ctime", "qtime", "etime", "start", "end", "user", "group", "account", "account_name", "project"),
+    *("queue", "jobname", "resvname", "depend", "exec_host", "exec_vnode", "total_execution_slots"),
+    *("unique_node_count", "Exit_status"),
     *REQUEST,
     *("Resource_List.walltime", "resources_used.walltime", "resources_used.mem", "resources_used.cput"),
 )

@@ -1,10 +1,9 @@
 """The state of reading an accounting log: the options that all readers share, and remarks on its lines."""
 
 import inspect
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import IO, Any, Literal, Self, TypedDict, TypeVar, get_type_hints
+from typing import Any, Literal, Self, TypedDict, TypeVar, get_type_hints
 
 import polars as pl
 
@@ -13,8 +12,8 @@ from batchlab.core.units import is_finite
 from batchlab.core.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.log_options import LONGEST, LogOptions, RequeueAction, UnfinishedAction, check_reading
-from batchlab.workload.report import NOTES_SCHEMA
-from batchlab.workload.source import text_of
+from batchlab.workload.report import NOTES_SCHEMA, Report
+from batchlab.workload.source import LogSource, text_of
 from batchlab.workload.validation import NEXT_STEP
 
 NEVER_STARTED = "ended before it started: run_time 0 taken"
@@ -44,6 +43,15 @@ class Notes:
         """Count lines that are no jobs."""
         if count:
             self.skipped[what] = self.skipped.get(what, 0) + count
+
+    def with_those_of(self, report: Report) -> dict[str, pl.DataFrame]:
+        """Return the remarks by outcome, with those of the report on the table of jobs."""
+        return {
+            outcome: pl.concat([self.table(outcome), getattr(report, outcome)]).sort(
+                "line", maintain_order=True
+            )
+            for outcome in ("dropped", "mended", "noted")
+        }
 
     def first_line(self, outcome: str) -> int:
         """Return the first line with a remark of an outcome; 1 if there is none."""
@@ -231,9 +239,7 @@ class Log:
         return records.filter(mask)
 
 
-def opened(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes], reading: Reading
-) -> tuple[Log, str]:
+def opened(source: LogSource, reading: Reading) -> tuple[Log, str]:
     """Return a log before parsing, and its text.
 
     Raises

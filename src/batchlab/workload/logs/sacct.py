@@ -1,11 +1,10 @@
 """The reader of the output of Slurm's sacct; user texts may contain line ends and delimiters."""
 
 import io
-import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Unpack
+from typing import Unpack
 
 import polars as pl
 
@@ -16,6 +15,7 @@ from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.reading import Log, Reading, SacctKeywords, opened, takes
 from batchlab.workload.logs.sacct_json import is_json, table_of_json
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
+from batchlab.workload.source import LogSource
 from batchlab.workload.workload import Workload
 
 COMMAND = (
@@ -46,20 +46,10 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     "derivedexitcode": re.compile(r"(?:\d+:\d+)?"),
 }
 _OF_USERS = frozenset(
-    [
-        "jobname",
-        "constraints",
-        "comment",
-        "admincomment",
-        "systemcomment",
-        "submitline",
-        "workdir",
-        "container",
-        "extra",
-        "stdin",
-        "stdout",
-        "stderr",
-    ]
+    (
+        *("jobname", "constraints", "comment", "admincomment", "systemcomment", "submitline", "workdir"),
+        *("container", "extra", "stdin", "stdout", "stderr"),
+    )
 )
 # JobID and the text up to the next name, or else the text before it.
 _HEADER = re.compile(
@@ -307,7 +297,7 @@ _NEEDED = {
 
 @takes(SacctKeywords)
 def read_sacct(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    source: LogSource,
     *,
     delimiter: str | None = None,
     fields: Sequence[str] | str | None = None,

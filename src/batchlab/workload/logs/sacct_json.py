@@ -12,8 +12,6 @@ from batchlab.workload.logs.jobs import is_in_bounds
 from batchlab.workload.logs.quantities import clock_of
 from batchlab.workload.logs.reading import Log
 
-__all__ = ["is_json", "table_of_json"]
-
 _COMMAND = "sacct --allusers --duplicates --json"
 _NO_JOB = "is no job of sacct --json: it has no job_id"
 # Encodings of 32-bit numbers that are not set, or infinite.

@@ -4,11 +4,10 @@ Options as in qsub(1), units as in complex(5): k, m, g are powers of 1000, K, M,
 """
 
 import math
-import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Literal, Unpack, get_args
+from typing import Literal, Unpack, get_args
 
 import polars as pl
 
@@ -16,6 +15,7 @@ from batchlab.errors import WorkloadError, shown
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import Row, amount, instant, records_of_rows, whole, workload_of
 from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
+from batchlab.workload.source import LogSource
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
 
@@ -116,7 +116,7 @@ _AFTER_JOB = "100"
 
 @takes(AccountingKeywords)
 def read_sge(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str | bytes],
+    source: LogSource,
     *,
     memory: Sequence[str] = _MEMORY,
     gpus: Sequence[str] = _GPUS,

@@ -11,8 +11,6 @@ from batchlab.workload.logs.outcomes import OF_PARTITION
 from batchlab.workload.logs.quantities import asked_columns, with_totals
 from batchlab.workload.logs.reading import Log
 
-__all__ = ["WANTED", "header_of", "records_of"]
-
 _TIMES = ("submit", "eligible", "start", "end")
 _TEXTS = {
     "jobname": "job_name",
@@ -29,30 +27,12 @@ _TEXTS = {
 }
 _WHOLE = {"uid": "user_id", "gid": "group_id"}
 _NUMBERS = (
-    "jobid",
-    "jobidraw",
-    "elapsed",
-    "elapsedraw",
-    "suspended",
-    "timelimit",
-    "timelimitraw",
-    "exitcode",
-    "restarts",
+    *("jobid", "jobidraw", "elapsed", "elapsedraw", "suspended", "timelimit", "timelimitraw"),
+    *("exitcode", "restarts"),
 )
 _AMOUNTS = (
-    "ncpus",
-    "alloccpus",
-    "reqcpus",
-    "reqtres",
-    "alloctres",
-    "nnodes",
-    "allocnodes",
-    "reqnodes",
-    "reqmem",
-    "reqgres",
-    "trespernode",
-    "tresperjob",
-    "exclusive",
+    *("ncpus", "alloccpus", "reqcpus", "reqtres", "alloctres", "nnodes", "allocnodes", "reqnodes"),
+    *("reqmem", "reqgres", "trespernode", "tresperjob", "exclusive"),
 )
 WANTED = (*_TIMES, "state", "dependency", "submitline", *_NUMBERS, *_AMOUNTS, *_TEXTS, *_WHOLE)
 """The fields that are used, under sacct's names in lower case."""

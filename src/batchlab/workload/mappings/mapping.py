@@ -91,20 +91,11 @@ _FORMATS = ("csv", "parquet", "json", "swf", "pbs")
 # The names of the workload's columns.
 _OF_WORKLOADS = {
     *("job_id", "submit_time", "run_time", "requested_time", "time_limit", "tasks", "tasks_per_node"),
-    *("exclusive", "logged_id", "eligible_time", "start_time", "end_time", "logged_wait_time", "status"),
-    *("state", "attempts", "requested_processors", "requested_nodes", "requested_gpus"),
-    *(
-        "allocated_processors",
-        "allocated_nodes",
-        "cancelled_after",
-        "run_events",
-        "suspended_time",
-        "depends_on",
-        "dependency",
-        "begin_time",
-        "array",
-    ),
-    *("node_group", "constraint", "user", "group", "account", "partition", "queue", "qos", "job_name"),
+    *("exclusive", "logged_id", "eligible_time", "start_time", "end_time", "logged_wait_time"),
+    *("status", "state", "attempts", "requested_processors", "requested_nodes", "requested_gpus"),
+    *("allocated_processors", "allocated_nodes", "cancelled_after", "run_events", "suspended_time"),
+    *("depends_on", "dependency", "begin_time", "array", "node_group", "constraint", "user", "group"),
+    *("account", "partition", "queue", "qos", "job_name"),
 }
 
 Value = str | int | float

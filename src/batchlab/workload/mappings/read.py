@@ -206,10 +206,7 @@ def _admitted(jobs: pl.DataFrame, log: Log, mapping: LogMapping, comments: tuple
         source=log.name,
         lines=jobs["line"],
     )
-    tables = {
-        outcome: pl.concat([notes.table(outcome), getattr(report, outcome)]).sort("line", maintain_order=True)
-        for outcome in ("dropped", "mended", "noted")
-    }
+    tables = notes.with_those_of(report)
     whole = Report(
         source=log.name,
         read=admitted.height + tables["dropped"].height,
@@ -232,29 +229,12 @@ def _header(mapping: LogMapping, origin: int, zone: str, comments: tuple[str, ..
 
 
 _OWN = (
-    "line",
-    "base",
-    "job_id",
-    TIME_LIMIT,
-    "logged_id",
-    "submit",
-    "eligible",
-    "start",
-    "end",
-    "run_time",
-    "attempts",
-    "limit",
+    *("line", "base", "job_id", TIME_LIMIT, "logged_id", "submit", "eligible", "start", "end"),
+    *("run_time", "attempts", "limit"),
 )
 _OUTCOMES = (
-    "state",
-    "components",
-    "ended",
-    "never_started",
-    CANCELLED_AFTER,
-    RUN_EVENTS,
-    "requested_time",
-    "allocated_processors",
-    "allocated_nodes",
+    *("state", "components", "ended", "never_started", CANCELLED_AFTER, RUN_EVENTS, "requested_time"),
+    *("allocated_processors", "allocated_nodes"),
 )
 
 
