@@ -27,7 +27,7 @@ from batchlab.policy.mappings import PARAMETERS
 from batchlab.policy.orders import keys_of
 from batchlab.policy.slurm import SlurmParameters
 from batchlab.seam import Invocation
-from batchlab.skeleton.named import APPLICATIONS, arguments_of
+from batchlab.skeleton.registry import APPLICATIONS, arguments_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

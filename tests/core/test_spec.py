@@ -15,7 +15,7 @@ from batchlab.control import parse_control
 from batchlab.core.spec import Call, Grammar, flag_of, plain, word
 from batchlab.errors import BatchlabError, PolicyError
 from batchlab.observer.description import failures_of
-from batchlab.skeleton.named import arguments_of
+from batchlab.skeleton.registry import arguments_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

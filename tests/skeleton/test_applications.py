@@ -8,7 +8,7 @@ import pytest
 import batchlab as bl
 from batchlab.errors import ApplicationError, WorkloadError
 from batchlab.skeleton import APPLICATIONS, named, run
-from batchlab.skeleton.named import arguments_of
+from batchlab.skeleton.registry import arguments_of
 from support.skeletons import star, torus
 
 NEEDED: dict[str, dict[str, object]] = {

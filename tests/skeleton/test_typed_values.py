@@ -5,7 +5,7 @@ import pytest
 
 from batchlab.errors import ApplicationError
 from batchlab.skeleton import named
-from batchlab.skeleton.named import arguments_of, named_application, typed_value
+from batchlab.skeleton.registry import arguments_of, named_application, typed_value
 
 
 def test_values_of_each_type() -> None:

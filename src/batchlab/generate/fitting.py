@@ -28,6 +28,7 @@ from batchlab.core.distributions import (
     Weibull,
     drawn_again,
 )
+from batchlab.core.lazy import import_late
 from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.custom import count_of_jobs, from_distributions
@@ -129,6 +130,10 @@ def fit(
     return Fit(distributions[table["family"][0]], MappingProxyType(distributions), table)
 
 
+def _stats() -> Any:  # noqa: ANN401  # SciPy's module takes longer to import than most fits
+    return import_late("scipy", "stats")
+
+
 def _check(data: Floats, names: tuple[str, ...]) -> None:
     for name in names:
         if name not in FAMILIES:
@@ -142,11 +147,9 @@ def _check(data: Floats, names: tuple[str, ...]) -> None:
 
 
 def _row(family: str, distribution: Distribution, frozen: Any, data: Floats) -> dict[str, object]:  # noqa: ANN401
-    from scipy.stats import kstest  # noqa: PLC0415  # takes longer to import than most fits
-
     likelihood = float(np.sum(frozen.logpdf(data)))
     parameters = len(vars(distribution))
-    test = kstest(data, frozen.cdf)
+    test = _stats().kstest(data, frozen.cdf)
     return {
         "family": family,
         "distribution": _spec(family, distribution),
@@ -166,54 +169,40 @@ _Fitted = tuple[Distribution, Any]
 
 
 def _exponential(data: Floats) -> _Fitted:
-    from scipy import stats  # noqa: PLC0415  # as above
-
     mean = float(data.mean())
-    return Exponential(mean), stats.expon(scale=mean)
+    return Exponential(mean), _stats().expon(scale=mean)
 
 
 def _gamma(data: Floats) -> _Fitted:
-    from scipy import stats  # noqa: PLC0415  # as above
-
-    shape, _, scale = stats.gamma.fit(data, floc=0)
-    return Gamma(float(shape), float(scale)), stats.gamma(shape, scale=scale)
+    shape, _, scale = _stats().gamma.fit(data, floc=0)
+    return Gamma(float(shape), float(scale)), _stats().gamma(shape, scale=scale)
 
 
 def _lognormal(data: Floats) -> _Fitted:
-    from scipy import stats  # noqa: PLC0415  # as above
-
     logarithms = np.log(data)
     mu, sigma = float(logarithms.mean()), float(logarithms.std())
-    return Lognormal(mu=mu, sigma=sigma), stats.lognorm(sigma, scale=math.exp(mu))
+    return Lognormal(mu=mu, sigma=sigma), _stats().lognorm(sigma, scale=math.exp(mu))
 
 
 def _loguniform(data: Floats) -> _Fitted:
-    from scipy import stats  # noqa: PLC0415  # as above
-
     low, high = float(data.min()), float(data.max())
-    return LogUniform(low, high), stats.loguniform(low, high)
+    return LogUniform(low, high), _stats().loguniform(low, high)
 
 
 def _pareto(data: Floats) -> _Fitted:
-    from scipy import stats  # noqa: PLC0415  # as above
-
     minimum = float(data.min())
     shape = 1 / float(np.log(data / minimum).mean())
-    return Pareto(shape, minimum), stats.pareto(shape, scale=minimum)
+    return Pareto(shape, minimum), _stats().pareto(shape, scale=minimum)
 
 
 def _uniform(data: Floats) -> _Fitted:
-    from scipy import stats  # noqa: PLC0415  # as above
-
     low, high = float(data.min()), float(data.max())
-    return Uniform(low, high), stats.uniform(low, high - low)
+    return Uniform(low, high), _stats().uniform(low, high - low)
 
 
 def _weibull(data: Floats) -> _Fitted:
-    from scipy import stats  # noqa: PLC0415  # as above
-
-    shape, _, scale = stats.weibull_min.fit(data, floc=0)
-    return Weibull(float(shape), float(scale)), stats.weibull_min(shape, scale=scale)
+    shape, _, scale = _stats().weibull_min.fit(data, floc=0)
+    return Weibull(float(shape), float(scale)), _stats().weibull_min(shape, scale=scale)
 
 
 FAMILIES: Mapping[str, Callable[[Floats], _Fitted]] = MappingProxyType(

@@ -12,7 +12,7 @@ from batchlab.core import rules
 from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.core.spec import Call, Grammar, as_json
 from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
-from batchlab.skeleton.named import APPLICATIONS, arguments_of
+from batchlab.skeleton.registry import APPLICATIONS, arguments_of
 from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.workload import Workload, check_workload
 

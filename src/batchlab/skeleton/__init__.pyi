@@ -8,9 +8,9 @@ from batchlab.skeleton.communicator import cartesian as cartesian
 from batchlab.skeleton.core_model import CacheLevel as CacheLevel
 from batchlab.skeleton.core_model import CoreModel as CoreModel
 from batchlab.skeleton.message_log import read_message_log as read_message_log
-from batchlab.skeleton.named import APPLICATIONS as APPLICATIONS
-from batchlab.skeleton.named import named as named
 from batchlab.skeleton.options import MessageOptions as MessageOptions
+from batchlab.skeleton.registry import APPLICATIONS as APPLICATIONS
+from batchlab.skeleton.registry import named as named
 from batchlab.skeleton.skeleton import Skeleton as Skeleton
 from batchlab.skeleton.skeleton import SkeletonRun as SkeletonRun
 from batchlab.skeleton.skeleton import run as run

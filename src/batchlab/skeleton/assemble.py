@@ -48,7 +48,7 @@ class Assembled(NamedTuple):
     digest: str
 
 
-class Columns:
+class ProgramColumns:
     """Collects operations and messages during the assembly."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ def assemble(record: Record, options: MessageOptions) -> Assembled:
     ApplicationError
         If a send or a receive is unmatched, a rank does not call a collective, or ranks deadlock.
     """
-    columns, classes = Columns(), ["send"]
+    columns, classes = ProgramColumns(), ["send"]
     matched = match(record, columns)
     own_entries(record, options, matched, columns)
     for call in record.collectives:
@@ -144,7 +144,7 @@ def digest(text: str, *columns: np.ndarray) -> str:
     return found.hexdigest()
 
 
-def match(record: Record, columns: Columns) -> np.ndarray:
+def match(record: Record, columns: ProgramColumns) -> np.ndarray:
     """Return the message of each post: the k-th send matches the k-th receive with the same key."""
     posts, kinds = record.posts, len(record.posts.numbers)
     key, is_send = np.array(posts.keys, np.int64), np.array(posts.are_sends, bool)
@@ -183,7 +183,7 @@ def own_entries(
     record: Record,
     options: MessageOptions,
     matched: np.ndarray,
-    columns: Columns,
+    columns: ProgramColumns,
     *,
     collectives: bool = False,
 ) -> None:
@@ -206,7 +206,9 @@ def own_entries(
             columns.add(rank[kind == of], position[kind == of], slot, int(Kind.TAKE), overhead)
 
 
-def _expand(record: Record, call: Collective, columns: Columns, options: MessageOptions, kind: int) -> None:
+def _expand(
+    record: Record, call: Collective, columns: ProgramColumns, options: MessageOptions, kind: int
+) -> None:
     """Add the rounds of a collective."""
     check_complete(record, call)
     group = call.group.ranks
@@ -320,7 +322,7 @@ def check_progress(
 class _Calls:
     """The batches of each collective; equal calls share their batches."""
 
-    def __init__(self, record: Record, columns: Columns) -> None:
+    def __init__(self, record: Record, columns: ProgramColumns) -> None:
         self.record, self.columns = record, columns
         self.batches = [columns.count]
         self.rounds: list[list[int]] = []
@@ -355,7 +357,7 @@ def aggregate(record: Record, options: MessageOptions) -> Assembled:
     ApplicationError
         As for `assemble`. In rounds, a collective blocks its ranks until all have reached it.
     """
-    columns, classes = Columns(), ["send"]
+    columns, classes = ProgramColumns(), ["send"]
     matched = match(record, columns)
     own_entries(record, options, matched, columns, collectives=True)
     calls = _Calls(record, columns)

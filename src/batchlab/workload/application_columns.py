@@ -342,7 +342,7 @@ def _text(table: pl.DataFrame, name: str) -> pl.Expr:
 def _made(chosen: pl.DataFrame, source: str) -> "dict[str, Application]":
     """Create each distinct skeleton once."""
     # Most workloads have no skeletons.
-    from batchlab.skeleton.named import named_application  # noqa: PLC0415
+    from batchlab.skeleton.registry import named_application  # noqa: PLC0415
 
     made = {}
     for key, name, arguments, tasks in chosen.iter_rows():

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from batchlab import workload
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.log_options import check_reading
 from batchlab.workload.packing import PACKINGS, unpacked
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from batchlab.core.vocabulary import LogFormat
+    from batchlab.workload.mappings.mapping import LogMapping
     from batchlab.workload.workload import Workload
 
 
@@ -165,13 +167,17 @@ def _is_mapped(begin: bytes, path: Path) -> bool:
     """Return whether a file is a data set with a mapping; the first line excludes most other files."""
     if not _may_be_mapped(begin):
         return False
-    from batchlab.workload.mappings.catalogue import recognised  # noqa: PLC0415  # rarely needed
-
     try:
-        return recognised(begin, path) is not None
+        return _recognised(begin, path) is not None
     except WorkloadError:
         # Several mappings fit; the reader raises.
         return True
+
+
+def _recognised(begin: bytes, source: object) -> LogMapping | None:
+    from batchlab.workload.mappings.catalogue import recognised  # noqa: PLC0415  # rarely needed
+
+    return recognised(begin, source)
 
 
 def _may_be_mapped(begin: bytes) -> bool:
@@ -204,8 +210,6 @@ def reader_of(path: Path, known: LogFormat | None = None) -> Callable[..., Workl
     known
         Its format, if already known.
     """
-    from batchlab import workload  # noqa: PLC0415  # a lazy package
-
     reader: Callable[..., Workload] = getattr(workload, f"read_{known or log_format(path)}")
     return reader
 
@@ -257,18 +261,16 @@ def read_by(path: Path, options: Mapping[str, Any]) -> Workload:
         given = f"{foreign} = {shown(options[foreign])}"
         raise WorkloadError(f"{path}: {given}; logs of format {form} have no such option. Leave it out.")
     keywords = _keywords(form)
-    workload = reader_of(path, form)(path, **{name: options[name] for name in options if name in keywords})
+    found = reader_of(path, form)(path, **{name: options[name] for name in options if name in keywords})
     most = None if "max_jobs" in keywords else options.get("max_jobs")
-    workload = workload if most is None else workload.head(most)
+    found = found if most is None else found.head(most)
     further = {name: options[name] for name in ("log_format", "max_jobs") if options.get(name) is not None}
-    known = {**workload.report.options, **further}
-    return replace(workload, report=replace(workload.report, options=known))
+    known = {**found.report.options, **further}
+    return replace(found, report=replace(found.report, options=known))
 
 
 def _keywords(form: LogFormat) -> set[str]:
     """Return the names of a reader's parameters."""
-    from batchlab import workload  # noqa: PLC0415  # as in reader_of
-
     return {*inspect.signature(getattr(workload, f"read_{form}")).parameters}
 
 
@@ -293,10 +295,8 @@ def warn_of_data_set(begin: bytes, source: object, problem: str, level: int = 3)
 
 def named_data_set(begin: bytes, source: object, problem: str = FURTHER_FIELDS) -> str | None:
     """Return the warning of `warn_of_data_set`; None if no mapping, or several, fit the file."""
-    from batchlab.workload.mappings.catalogue import recognised  # noqa: PLC0415  # rarely needed
-
     try:
-        found = recognised(begin, source)
+        found = _recognised(begin, source)
     except WorkloadError:
         return None
     if found is None:

@@ -95,7 +95,7 @@ class Constraint:
         ValueError
             If the syntax is invalid; the message states the rule.
         """
-        reader = _Reader(text)
+        reader = _ConstraintParser(text)
         holds = reader.expression()
         if reader.rest:
             raise ValueError(f"{one_line(reader.rest)!r} is not expected here; {_RULE}")
@@ -127,7 +127,7 @@ _RULE = (
 )
 
 
-class _Reader:
+class _ConstraintParser:
     """Recursive-descent parser of constraints; builds predicates over sets of features."""
 
     def __init__(self, text: str) -> None:

@@ -268,7 +268,7 @@ class _Bytes:
         return found or next(self._pieces, b"")
 
 
-class _Entry(NamedTuple):
+class _ZipEntry(NamedTuple):
     """The header of a file in a ZIP archive."""
 
     flags: int
@@ -314,7 +314,7 @@ def _shown(name: bytes) -> str:
     return repr(name[:80].decode("utf-8", "backslashreplace"))
 
 
-def _next_entry(source: _Bytes, name: str) -> _Entry | None:
+def _next_entry(source: _Bytes, name: str) -> _ZipEntry | None:
     begin = source.take(len(_ENTRY))
     if begin != _ENTRY:
         if not begin:
@@ -324,7 +324,7 @@ def _next_entry(source: _Bytes, name: str) -> _Entry | None:
     if len(head) < _HEAD.size:
         raise _cut_short("ZIP", name)
     _, _, flags, method, _, _, checksum, size, _, length, more = _HEAD.unpack(head)
-    entry = _Entry(flags, method, checksum, size, source.take(length))
+    entry = _ZipEntry(flags, method, checksum, size, source.take(length))
     source.take(more)
     if entry.flags & _ENCRYPTED:
         raise WorkloadError(f"{name}: {_shown(entry.name)} is encrypted. Unpack it: unzip FILE")
@@ -335,7 +335,7 @@ def _next_entry(source: _Bytes, name: str) -> _Entry | None:
     return entry
 
 
-def _content(source: _Bytes, entry: _Entry, name: str, most: int) -> Iterator[bytes]:
+def _content(source: _Bytes, entry: _ZipEntry, name: str, most: int) -> Iterator[bytes]:
     """Decompress a file of an archive, and check its checksum."""
     checksum = 0
     for block in (_inflated if entry.method == _DEFLATED else _stored)(source, entry, name, most):
@@ -358,7 +358,7 @@ def _skip_sizes(source: _Bytes) -> None:
     source.put_back(sizes[place:])
 
 
-def _inflated(source: _Bytes, _entry: _Entry, name: str, most: int) -> Iterator[bytes]:
+def _inflated(source: _Bytes, _entry: _ZipEntry, name: str, most: int) -> Iterator[bytes]:
     member = _Deflate(_RAW_DEFLATE)
     while not member.eof:
         piece = b"" if not member.needs_input else source.some()
@@ -369,7 +369,7 @@ def _inflated(source: _Bytes, _entry: _Entry, name: str, most: int) -> Iterator[
     source.put_back(member.unused_data)
 
 
-def _stored(source: _Bytes, entry: _Entry, name: str, most: int) -> Iterator[bytes]:
+def _stored(source: _Bytes, entry: _ZipEntry, name: str, most: int) -> Iterator[bytes]:
     if entry.flags & _SIZES_BEHIND or entry.packed == _UNKNOWN_SIZE:
         raise WorkloadError(f"{name}: {_shown(entry.name)} has no size before it. Unpack it: unzip FILE")
     left = entry.packed

@@ -12,7 +12,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload.logs.jobs import Row, number, records_of_rows, workload_of
-from batchlab.workload.logs.reading import GwfKeywords, Log, Notes, Reading, takes
+from batchlab.workload.logs.reading import GwfKeywords, Notes, OpenLog, Reading, takes
 from batchlab.workload.source import LogSource, text_of
 from batchlab.workload.workload import Workload
 
@@ -75,7 +75,7 @@ def read_gwf(
         requeues="each",
         dependencies=is_table,
     )
-    log = Log(name, Notes(), reading)
+    log = OpenLog(name, Notes(), reading)
     rows = _tasks(text, log) if is_table else _jobs(text, log)
     if not rows and not log.notes.table("dropped").height:
         raise WorkloadError(f"{name}:1: no line is a job. Give a log of the Grid Workloads Archive.")
@@ -84,7 +84,7 @@ def read_gwf(
     return workload_of(records_of_rows(rows), log, {})
 
 
-def _jobs(text: str, log: Log) -> list[Row]:
+def _jobs(text: str, log: OpenLog) -> list[Row]:
     rows: list[Row] = []
     remarks: dict[tuple[str, str], list[int]] = {}
     for place, line in enumerate(text.split("\n"), 1):
@@ -152,7 +152,7 @@ def _job(line: int, fields: Sequence[str], numbers: Sequence[float]) -> tuple[Ro
     }, remark
 
 
-def _tasks(text: str, log: Log) -> list[Row]:
+def _tasks(text: str, log: OpenLog) -> list[Row]:
     """Read the table of workflow tasks; task numbers are local to a workflow."""
     found: list[tuple[int, list[str], list[float]]] = []
     for place, line in enumerate(text.split("\n"), 1):

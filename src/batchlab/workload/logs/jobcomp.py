@@ -8,7 +8,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.reading import JobcompKeywords, Log, Reading, opened, takes
+from batchlab.workload.logs.reading import JobcompKeywords, OpenLog, Reading, opened, takes
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
 from batchlab.workload.source import LogSource
 from batchlab.workload.workload import Workload
@@ -202,7 +202,7 @@ def read_jobcomp(
     return workload_of(records_of(table, log), log, header_of(table))
 
 
-def _table(text: str, log: Log) -> pl.DataFrame:
+def _table(text: str, log: OpenLog) -> pl.DataFrame:
     """Return the text of the fields of each job, with sacct's names."""
     names = {**_SACCT_NAMES, **{key: key for key in TASK_KEYS}}
     table = columns_in(text, [*names])
@@ -221,7 +221,7 @@ def _table(text: str, log: Log) -> pl.DataFrame:
     return _as_sacct(table.select("line", *names).rename(names), log)
 
 
-def _as_sacct(table: pl.DataFrame, log: Log) -> pl.DataFrame:
+def _as_sacct(table: pl.DataFrame, log: OpenLog) -> pl.DataFrame:
     known = {"(null)": None, "": None, "0": None, "4294967294": None, "4294967295": None}
     array, het, pack = (pl.col(each).replace(known) for each in ("ArrayJobId", "HetJobId", "PackJobId"))
     number = (

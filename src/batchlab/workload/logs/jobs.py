@@ -24,7 +24,7 @@ from batchlab.workload.logs.outcomes import (
     word,
 )
 from batchlab.workload.logs.quantities import ASKED, asked_columns
-from batchlab.workload.logs.reading import COMPONENT, NEVER_STARTED, Log, Notes, Reading
+from batchlab.workload.logs.reading import COMPONENT, NEVER_STARTED, Notes, OpenLog, Reading
 from batchlab.workload.report import Report
 from batchlab.workload.run_events import CANCELLED_AFTER, RUN_EVENTS
 from batchlab.workload.validation import admit
@@ -70,7 +70,7 @@ _OWN = ("line", "raw", "cluster", "eligible", "elapsed", "suspended", "limit", "
 _PARTS = ("restarts", "base", "range", "component", "ended", "never_started", "memory", TIME_LIMIT)
 
 
-def workload_of(records: pl.DataFrame, log: Log, header: Mapping[str, object]) -> Workload:
+def workload_of(records: pl.DataFrame, log: OpenLog, header: Mapping[str, object]) -> Workload:
     """Convert the records of a log to a workload.
 
     Parameters
@@ -184,7 +184,9 @@ def _with_requests(jobs: pl.DataFrame, notes: Notes, reading: Reading) -> pl.Dat
     return jobs
 
 
-def _admitted(jobs: pl.DataFrame, log: Log, header: Mapping[str, object], generic: Sequence[str]) -> Workload:
+def _admitted(
+    jobs: pl.DataFrame, log: OpenLog, header: Mapping[str, object], generic: Sequence[str]
+) -> Workload:
     """Check the jobs like any table, and assemble the report."""
     name, notes, reading = log.name, log.notes, log.reading
     dropped = notes.table("dropped")

@@ -16,7 +16,7 @@ import polars as pl
 from batchlab.errors import WorkloadError
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import Row, instant, records_of_rows, whole, workload_of
-from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
+from batchlab.workload.logs.reading import AccountingKeywords, OpenLog, Reading, opened, takes
 from batchlab.workload.source import LogSource
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
@@ -309,7 +309,7 @@ def read_lsf(
     return workload_of(records_of_rows(rows), log, {})
 
 
-def _rows(text: str, log: Log, unit: MemoryUnit, per: ReservedPer) -> list[Row]:
+def _rows(text: str, log: OpenLog, unit: MemoryUnit, per: ReservedPer) -> list[Row]:
     rows: list[Row] = []
     remarks: dict[str, list[tuple[int, int | None]]] = {}
     known: dict[str, Requirement] = {}

@@ -10,7 +10,7 @@ import polars as pl
 from batchlab.errors import WorkloadError
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import Row, instant, records_of_rows, whole, workload_of
-from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
+from batchlab.workload.logs.reading import AccountingKeywords, OpenLog, Reading, opened, takes
 from batchlab.workload.source import LogSource
 from batchlab.workload.workload import Workload
 
@@ -75,7 +75,7 @@ def read_maui(
     return workload_of(records_of_rows(_rows(text, log)), log, {})
 
 
-def _rows(text: str, log: Log) -> list[Row]:
+def _rows(text: str, log: OpenLog) -> list[Row]:
     """Convert the records of Maui, and the last event of each run of Moab's jobs, in the order of lines."""
     rows: list[Row] = []
     running: dict[str, Row] = {}
@@ -105,7 +105,7 @@ def _line(row: Row) -> int:
     return line if isinstance(line, int) else 0
 
 
-def _records(text: str, log: Log) -> Iterator[tuple[int, Sequence[str], str | None]]:
+def _records(text: str, log: OpenLog) -> Iterator[tuple[int, Sequence[str], str | None]]:
     """Yield the line number, Maui's fields and Moab's event of each record."""
     others = 0
     for place, line in enumerate(text.split("\n"), 1):

@@ -9,7 +9,7 @@ import polars as pl
 from batchlab.errors import WorkloadError
 from batchlab.workload.logs.jobs import workload_of
 from batchlab.workload.logs.pbs_records import ATTRIBUTES, PAUSE, WANTED, records_of
-from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
+from batchlab.workload.logs.reading import AccountingKeywords, OpenLog, Reading, opened, takes
 from batchlab.workload.source import LogSource
 from batchlab.workload.workload import Workload
 
@@ -142,7 +142,7 @@ def read_pbs(
     return workload_of(records_of(table, log), log, {})
 
 
-def table_of(text: str, log: Log) -> pl.DataFrame:
+def table_of(text: str, log: OpenLog) -> pl.DataFrame:
     """Return one row per run, or per wait of a job that never ran, with attributes as text.
 
     Parameters
@@ -163,7 +163,7 @@ def table_of(text: str, log: Log) -> pl.DataFrame:
     return together.drop("first")
 
 
-def _records(text: str, log: Log) -> pl.DataFrame:
+def _records(text: str, log: OpenLog) -> pl.DataFrame:
     """Return the records of jobs: ``line``, ``date``, ``kind``, ``number`` and ``attributes``."""
     lines = pl.Series("text", text.split("\n"), pl.String).str.strip_chars()
     parts = pl.col("text").str.splitn(";", 4).struct.rename_fields(["date", "kind", "number", "attributes"])

@@ -15,7 +15,7 @@ import polars as pl
 from batchlab.workload.logs import chunks, quantities
 from batchlab.workload.logs.clock import SHIFTED, Instants, instants, settled
 from batchlab.workload.logs.quantities import ASKED, kilobytes_of
-from batchlab.workload.logs.reading import Log
+from batchlab.workload.logs.reading import OpenLog
 from batchlab.workload.run_events import RUN_EVENTS
 
 REQUEST = tuple(
@@ -318,7 +318,7 @@ PAUSE = " "
 
 def records_of(
     table: pl.DataFrame,
-    log: Log,
+    log: OpenLog,
     *,
     parse: Callable[[Mapping[str, str]], Request] = request_of,
     aborted: str = "CANCELLED",
@@ -423,7 +423,7 @@ def _limit() -> pl.Expr:
     return pl.when(seconds >= 0).then(seconds).otherwise(math.inf)
 
 
-def _suspensions(table: pl.DataFrame, log: Log, start: pl.Series) -> pl.DataFrame:
+def _suspensions(table: pl.DataFrame, log: OpenLog, start: pl.Series) -> pl.DataFrame:
     """Return the seconds each run was suspended, and the times as `RUN_EVENTS`; null without suspensions."""
     stood = table.select(pl.int_range(pl.len()).alias("row"), "pauses", start.alias("start"))
     rows = stood.select("row")
@@ -451,7 +451,7 @@ def _suspensions(table: pl.DataFrame, log: Log, start: pl.Series) -> pl.DataFram
     return rows.join(found, on="row", how="left", maintain_order="left").drop("row")
 
 
-def _times(table: pl.DataFrame, log: Log) -> list[pl.Series]:
+def _times(table: pl.DataFrame, log: OpenLog) -> list[pl.Series]:
     """Return submission, start and end."""
     read = instants(table, _TIMES, log.reading.timezone, _DATE)
     first = _first(read, "ctime", "qtime", "queued")

@@ -198,7 +198,7 @@ def _check_seconds(name: str, values: Iterable[float], rule: str) -> None:
 
 
 @dataclass(frozen=True)
-class Log:
+class OpenLog:
     """The state of reading a log: its name, the remarks on its lines or rows, and the reading options.
 
     `options` are those that only this reader has.
@@ -239,7 +239,7 @@ class Log:
         return records.filter(mask)
 
 
-def opened(source: LogSource, reading: Reading) -> tuple[Log, str]:
+def opened(source: LogSource, reading: Reading) -> tuple[OpenLog, str]:
     """Return a log before parsing, and its text.
 
     Raises
@@ -248,4 +248,4 @@ def opened(source: LogSource, reading: Reading) -> tuple[Log, str]:
         If the source cannot be read.
     """
     name, text = text_of(source)
-    return Log(name, Notes(), reading), text
+    return OpenLog(name, Notes(), reading), text

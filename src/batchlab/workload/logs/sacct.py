@@ -12,7 +12,7 @@ from batchlab.errors import WorkloadError, shown
 from batchlab.workload.formats import warn_of_data_set
 from batchlab.workload.logs.attempts import STEP, is_step
 from batchlab.workload.logs.jobs import workload_of
-from batchlab.workload.logs.reading import Log, Reading, SacctKeywords, opened, takes
+from batchlab.workload.logs.reading import OpenLog, Reading, SacctKeywords, opened, takes
 from batchlab.workload.logs.sacct_json import is_json, table_of_json
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of
 from batchlab.workload.source import LogSource
@@ -117,7 +117,7 @@ def fields_of(line: str, name: str, place: int, delimiter: str | None) -> Fields
     raise WorkloadError(f"{name}:{place}: {shown(line[:200])} {rule}. Write it by: {COMMAND}")
 
 
-def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], log: Log) -> pl.DataFrame:
+def table_of(text: str, first: int, fields: Fields, wanted: Sequence[str], log: OpenLog) -> pl.DataFrame:
     """Return the fields of the records of jobs.
 
     Parameters
@@ -179,7 +179,7 @@ def _split(good: pl.DataFrame, fields: Fields, columns: Sequence[str]) -> pl.Dat
     return pl.DataFrame(got).with_columns(good["line"]).cast(schema)  # type: ignore[arg-type]
 
 
-def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: Log) -> pl.DataFrame:
+def _mended(broken: pl.DataFrame, fields: Fields, columns: Sequence[str], log: OpenLog) -> pl.DataFrame:
     """Rejoin records that are broken by line ends in user texts, and split those that fit."""
     found: list[tuple[object, ...]] = []
     steps = 0
@@ -391,7 +391,7 @@ def read_sacct(
     return workload_of(records_of(table, log), log, header_of(table))
 
 
-def _table(text: str, delimiter: str | None, given: Sequence[str] | str | None, log: Log) -> pl.DataFrame:
+def _table(text: str, delimiter: str | None, given: Sequence[str] | str | None, log: OpenLog) -> pl.DataFrame:
     """Return the text of the fields of each job, under sacct's names."""
     place, line, rest = _first_line(text)
     if given is not None:
@@ -423,7 +423,7 @@ def _table(text: str, delimiter: str | None, given: Sequence[str] | str | None, 
     )
 
 
-def _note_plain_limits(table: pl.DataFrame, head: str, log: Log) -> None:
+def _note_plain_limits(table: pl.DataFrame, head: str, log: OpenLog) -> None:
     """Add a remark on limits without a unit: sacct itself writes Timelimit as a clock time."""
     if "timelimit" not in table.columns or "timelimitraw" in table.columns:
         return
@@ -446,7 +446,7 @@ def _first_line(text: str) -> tuple[int, str, str]:
     return place or 1, "", ""
 
 
-def _header_line(text: str, log: Log) -> tuple[int, str, str] | None:
+def _header_line(text: str, log: OpenLog) -> tuple[int, str, str] | None:
     """Find the header after possible messages of sacct; None without a header."""
     rest, others = text, 0
     for place in range(1, _LINES_BEFORE + 1):

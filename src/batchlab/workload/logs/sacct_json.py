@@ -10,7 +10,7 @@ from batchlab.core.units import is_finite
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload.logs.jobs import is_in_bounds
 from batchlab.workload.logs.quantities import clock_of
-from batchlab.workload.logs.reading import Log
+from batchlab.workload.logs.reading import OpenLog
 
 _COMMAND = "sacct --allusers --duplicates --json"
 _NO_JOB = "is no job of sacct --json: it has no job_id"
@@ -26,7 +26,7 @@ def is_json(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n").startswith("{")
 
 
-def table_of_json(text: str, wanted: Sequence[str], log: Log) -> pl.DataFrame:
+def table_of_json(text: str, wanted: Sequence[str], log: OpenLog) -> pl.DataFrame:
     """Parse the jobs in the JSON output of sacct.
 
     Parameters

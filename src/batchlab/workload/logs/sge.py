@@ -14,7 +14,7 @@ import polars as pl
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.logs import chunks
 from batchlab.workload.logs.jobs import Row, amount, instant, records_of_rows, whole, workload_of
-from batchlab.workload.logs.reading import AccountingKeywords, Log, Reading, opened, takes
+from batchlab.workload.logs.reading import AccountingKeywords, OpenLog, Reading, opened, takes
 from batchlab.workload.source import LogSource
 from batchlab.workload.validation import check_choice
 from batchlab.workload.workload import Workload
@@ -194,7 +194,7 @@ class _Attempt:
                 times.append(seconds)
 
 
-def _attempts(text: str, log: Log) -> list[_Attempt]:
+def _attempts(text: str, log: OpenLog) -> list[_Attempt]:
     """Split the records, and join the records of parallel tasks to their jobs."""
     found: list[_Attempt] = []
     # Records of tasks without a job so far, and the last record of each job.
@@ -251,7 +251,7 @@ def _of_tasks_alone(
     return found
 
 
-def _remark(found: Sequence[_Attempt], log: Log) -> None:
+def _remark(found: Sequence[_Attempt], log: OpenLog) -> None:
     """Add one remark per fact that the format lacks."""
     first = pl.Series([min(attempt.line for attempt in found)])
     log.notes.add("noted", _NO_WAITS, first)

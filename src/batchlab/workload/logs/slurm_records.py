@@ -9,7 +9,7 @@ from batchlab.workload.logs import chunks, quantities
 from batchlab.workload.logs.clock import SHIFTED, instants, settled
 from batchlab.workload.logs.outcomes import OF_PARTITION
 from batchlab.workload.logs.quantities import asked_columns, with_totals
-from batchlab.workload.logs.reading import Log
+from batchlab.workload.logs.reading import OpenLog
 
 _TIMES = ("submit", "eligible", "start", "end")
 _TEXTS = {
@@ -54,7 +54,7 @@ _REQUESTED = {"gpu": "requested_gpus"}
 _NO_TIME = "is no time: taken as unknown"
 
 
-def records_of(table: pl.DataFrame, log: Log) -> pl.DataFrame:
+def records_of(table: pl.DataFrame, log: OpenLog) -> pl.DataFrame:
     """Convert the records of jobs to the columns common to all logs.
 
     Parameters

@@ -25,11 +25,11 @@ from batchlab.workload.logs.outcomes import (
     with_limits,
     word,
 )
-from batchlab.workload.logs.reading import COMPONENT, NEVER_STARTED, YEAR, Log, Notes, Reading
+from batchlab.workload.logs.reading import COMPONENT, NEVER_STARTED, YEAR, Notes, OpenLog, Reading
 from batchlab.workload.mappings.catalogue import mapping_named, recognised
 from batchlab.workload.mappings.mapping import LogMapping
 from batchlab.workload.mappings.rows import rows_of
-from batchlab.workload.mappings.values import Reader, sizes_of, span_of
+from batchlab.workload.mappings.values import ColumnParser, sizes_of, span_of
 from batchlab.workload.packing import unpacked
 from batchlab.workload.report import Report
 from batchlab.workload.run_events import CANCELLED_AFTER, RUN_EVENTS
@@ -56,7 +56,7 @@ _EARLY_START = "started before it was submitted"
 _SEVERAL = "started several times: its run time is that of all attempts together"
 
 
-def workload_of(rows: Rows, reader: Reader, log: Log) -> Workload:
+def workload_of(rows: Rows, reader: ColumnParser, log: OpenLog) -> Workload:
     """Convert the rows of a data set to a workload.
 
     Parameters
@@ -93,7 +93,7 @@ def workload_of(rows: Rows, reader: Reader, log: Log) -> Workload:
     return _admitted(jobs.sort("submit", "line", maintain_order=True), log, mapping, rows.comments)
 
 
-def _read(rows: Rows, reader: Reader, log: Log) -> pl.DataFrame:
+def _read(rows: Rows, reader: ColumnParser, log: OpenLog) -> pl.DataFrame:
     """Parse all columns; columns without a role are kept."""
     mapping, notes = reader.mapping, log.notes
     span = span_of(reader, notes, log.reading.timezone)
@@ -125,7 +125,7 @@ def _unknown(height: int) -> pl.Series:
     return pl.repeat(None, height, dtype=pl.Float64, eager=True)
 
 
-def _identifiers(reader: Reader) -> tuple[pl.Series, pl.Series]:
+def _identifiers(reader: ColumnParser) -> tuple[pl.Series, pl.Series]:
     """Return the numbers and names of jobs; if the names are no numbers, rows are numbered."""
     height = reader.table.height
     places = pl.int_range(1, height + 1, eager=True, dtype=pl.Int64)
@@ -138,14 +138,14 @@ def _identifiers(reader: Reader) -> tuple[pl.Series, pl.Series]:
     return numbers, names
 
 
-def _components(reader: Reader, height: int) -> pl.Series:
+def _components(reader: ColumnParser, height: int) -> pl.Series:
     if not reader.has("component_of"):
         return pl.repeat(1, height, dtype=pl.UInt32, eager=True)
     names = reader.text("component_of").to_frame("name")
     return names.select(pl.when(pl.col("name").is_not_null()).then(pl.len().over("name"))).to_series()
 
 
-def _with_ends(jobs: pl.DataFrame, reader: Reader, notes: Notes) -> pl.DataFrame:
+def _with_ends(jobs: pl.DataFrame, reader: ColumnParser, notes: Notes) -> pl.DataFrame:
     """Add whether each job ended, by its state, or else by its end time."""
     states = reader.mapping.states
     jobs = jobs.with_columns(pl.col("state").replace(states) if states else pl.col("state"))
@@ -157,7 +157,7 @@ def _with_ends(jobs: pl.DataFrame, reader: Reader, notes: Notes) -> pl.DataFrame
     return jobs
 
 
-def _with_cancellations(jobs: pl.DataFrame, reader: Reader, log: Log) -> pl.DataFrame:
+def _with_cancellations(jobs: pl.DataFrame, reader: ColumnParser, log: OpenLog) -> pl.DataFrame:
     """Convert jobs that never started to cancellations after their wait, or to jobs of 0 s."""
     if not (reader.has("start") or reader.has("wait") or reader.mapping.attempts is not None):
         return jobs
@@ -185,7 +185,7 @@ def _with_cancellations(jobs: pl.DataFrame, reader: Reader, log: Log) -> pl.Data
     return log.refuse(jobs, known, "end", reasons.CANCELLED_UNKNOWN_WAIT, is_usual=True)
 
 
-def _admitted(jobs: pl.DataFrame, log: Log, mapping: LogMapping, comments: tuple[str, ...]) -> Workload:
+def _admitted(jobs: pl.DataFrame, log: OpenLog, mapping: LogMapping, comments: tuple[str, ...]) -> Workload:
     """Check the jobs like any table, and assemble the report."""
     notes, reading = log.notes, log.reading
     dropped = notes.table("dropped")
@@ -337,8 +337,8 @@ def read_mapped(
         return _of_pbs(whole, reading)
     rows = rows_of(whole, chosen, begin)
     named = {"mapping": str(mapping)} if isinstance(mapping, str | os.PathLike) else {}
-    log = Log(name_of(source), Notes(), reading, unit="row", options=named)
-    return workload_of(rows, Reader(rows.table, chosen), log)
+    log = OpenLog(name_of(source), Notes(), reading, unit="row", options=named)
+    return workload_of(rows, ColumnParser(rows.table, chosen), log)
 
 
 def mapping_of_source(

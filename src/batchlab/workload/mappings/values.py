@@ -14,7 +14,7 @@ from batchlab.workload.mappings.mapping import CLOCK, KINDS, SLURM, UNITS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from batchlab.workload.logs.reading import Log, Notes
+    from batchlab.workload.logs.reading import Notes, OpenLog
     from batchlab.workload.mappings.mapping import Attempts, LogMapping, _Column
 
 
@@ -26,7 +26,7 @@ _NO_TEXTS = (pl.Duration, pl.Binary, pl.Object)
 _WORDS = ("unlimited", "infinite", "infinity", "partition_limit")
 
 
-class Reader:
+class ColumnParser:
     """Parses the columns of a table as specified by a mapping.
 
     Parameters
@@ -182,7 +182,7 @@ class Span(NamedTuple):
     attempts: pl.Series
 
 
-def span_of(reader: Reader, notes: Notes, zone: str) -> Span:
+def span_of(reader: ColumnParser, notes: Notes, zone: str) -> Span:
     """Parse the time stamps of all jobs.
 
     Parameters
@@ -216,7 +216,7 @@ def span_of(reader: Reader, notes: Notes, zone: str) -> Span:
     )
 
 
-def _instants(reader: Reader, role: str, zone: str) -> Instants:
+def _instants(reader: ColumnParser, role: str, zone: str) -> Instants:
     """Return the first known time of the columns of a role."""
     column = reader.mapping.columns[role]
     names = [name for name in column.column if name in reader.table.columns]
@@ -227,7 +227,7 @@ def _instants(reader: Reader, role: str, zone: str) -> Instants:
     return first
 
 
-def _column(reader: Reader, name: str, column: _Column, zone: str) -> Instants:
+def _column(reader: ColumnParser, name: str, column: _Column, zone: str) -> Instants:
     series, times = reader.table[name], reader.mapping.times
     if series.dtype == pl.Date:
         series = series.cast(pl.Datetime("us"))
@@ -286,7 +286,7 @@ _UNEVEN = "{} does not divide evenly among the tasks: rounded up for each"
 _LEAST, _RELATIVE = 1e-9, 1e-14
 
 
-def sizes_of(reader: Reader, log: Log) -> list[pl.Series]:
+def sizes_of(reader: ColumnParser, log: OpenLog) -> list[pl.Series]:
     """Compute the requests of jobs.
 
     Parameters
@@ -324,7 +324,7 @@ def sizes_of(reader: Reader, log: Log) -> list[pl.Series]:
     return [*sizes, *_totals(reader, counts)]
 
 
-def _tasks(reader: Reader, counts: dict[str, pl.Series | None]) -> pl.Series:
+def _tasks(reader: ColumnParser, counts: dict[str, pl.Series | None]) -> pl.Series:
     role = {"instance": "tasks", "node": "nodes", "core": "cores", "gpu": "gpus"}.get(
         reader.mapping.task_kind
     )
@@ -335,7 +335,7 @@ def _tasks(reader: Reader, counts: dict[str, pl.Series | None]) -> pl.Series:
     return number.set((number < 1).fill_null(value=False), 1.0) if role == "gpus" else number
 
 
-def _count(reader: Reader, role: str, log: Log) -> pl.Series | None:
+def _count(reader: ColumnParser, role: str, log: OpenLog) -> pl.Series | None:
     """Return the requested number, else the allocated one, or in reverse order; None without a column."""
     names = [role, f"allocated_{role}"]
     if log.reading.processors == "allocated":
@@ -378,7 +378,7 @@ def _of_task(name: str, amount: pl.Series, tasks: pl.Series, notes: Notes) -> pl
     return rounded.alias(name)
 
 
-def _totals(reader: Reader, counts: dict[str, pl.Series | None]) -> list[pl.Series]:
+def _totals(reader: ColumnParser, counts: dict[str, pl.Series | None]) -> list[pl.Series]:
     asked = {"cores": "requested_processors", "nodes": "requested_nodes", "gpus": "requested_gpus"}
     totals = {
         name: reader.number(role)
@@ -393,7 +393,7 @@ def _totals(reader: Reader, counts: dict[str, pl.Series | None]) -> list[pl.Seri
     ]
 
 
-def _note_unreadable(reader: Reader, notes: Notes) -> None:
+def _note_unreadable(reader: ColumnParser, notes: Notes) -> None:
     """Add remarks on amounts, durations and limits that are no numbers."""
     lines = pl.int_range(reader.table.height, eager=True)
     for (_, role), column in reader.mapping.described():
