@@ -214,17 +214,19 @@ def _admitted(
         lines=jobs["line"],
     )
     first = {"UnixStartTime": begin, "TimeZoneString": reading.timezone}
-    tables = notes.with_those_of(report)
+    dropped, mended, noted = notes.with_those_of(report)
     return Workload(
         admitted,
         Header.from_fields({**header, **first}),
         Report(
             source=name,
-            read=admitted.height + tables["dropped"].height,
+            read=admitted.height + dropped.height,
             kept=admitted.height,
-            **tables,
+            dropped=dropped,
+            mended=mended,
+            noted=noted,
             # A line may describe several tasks, and a remark on a time has no job.
-            mended_jobs=max(tables["mended"][key].drop_nulls().n_unique() for key in ("line", "job_id")),
+            mended_jobs=max(mended[key].drop_nulls().n_unique() for key in ("line", "job_id")),
             skipped=notes.skipped,
             options={**reading.options, **log.options},
         ),

@@ -44,14 +44,14 @@ class Notes:
         if count:
             self.skipped[what] = self.skipped.get(what, 0) + count
 
-    def with_those_of(self, report: Report) -> dict[str, pl.DataFrame]:
-        """Return the remarks by outcome, with those of the report on the table of jobs."""
-        return {
-            outcome: pl.concat([self.table(outcome), getattr(report, outcome)]).sort(
-                "line", maintain_order=True
-            )
-            for outcome in ("dropped", "mended", "noted")
-        }
+    def with_those_of(self, report: Report) -> list[pl.DataFrame]:
+        """Return the remarks ``dropped``, ``mended`` and ``noted``, with those on the table of jobs."""
+        both = (
+            (self.table("dropped"), report.dropped),
+            (self.table("mended"), report.mended),
+            (self.table("noted"), report.noted),
+        )
+        return [pl.concat(tables).sort("line", maintain_order=True) for tables in both]
 
     def first_line(self, outcome: str) -> int:
         """Return the first line with a remark of an outcome; 1 if there is none."""

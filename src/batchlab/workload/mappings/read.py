@@ -206,14 +206,16 @@ def _admitted(jobs: pl.DataFrame, log: OpenLog, mapping: LogMapping, comments: t
         source=log.name,
         lines=jobs["line"],
     )
-    tables = notes.with_those_of(report)
+    dropped, mended, noted = notes.with_those_of(report)
     whole = Report(
         source=log.name,
-        read=admitted.height + tables["dropped"].height,
+        read=admitted.height + dropped.height,
         kept=admitted.height,
-        **tables,
+        dropped=dropped,
+        mended=mended,
+        noted=noted,
         unit="row",
-        mended_jobs=tables["mended"]["line"].n_unique(),
+        mended_jobs=mended["line"].n_unique(),
         options={**reading.options, **log.options},
     )
     return Workload(admitted, _header(mapping, origin, reading.timezone, comments), whole, names)
