@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.result.node_modes import holdings_of
+from batchlab.result.energy import holdings_of
 from batchlab.system.controlled_nodes import control_of_node
 from reference import Job, Machine
 from support.combinations import Combinations

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.result.node_prices import energy_of_nodes, power_of_nodes
+from batchlab.result.energy import energy_of_nodes, power_of_nodes
 
 CASES = int(os.environ.get("BATCHLAB_CASES", "120"))
 OFF = bl.SleepState("off", power=4, enter_time=20, enter_power=60, wake_time=50, wake_power=130)

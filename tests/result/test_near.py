@@ -11,7 +11,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.cli import main
-from batchlab.result.unlike_log import LogFacts, unlike_log
+from batchlab.result.warnings import LogFacts, unlike_log
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Unpack
 import polars as pl
 
 from batchlab.errors import AdequacyError, WorkloadError, reason_of
+from batchlab.result.archive import NAME
 from batchlab.result.read import read_result
-from batchlab.result.record import NAME
 from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.event_stream import read_events
 from batchlab.workload.formats import FORM_OPTIONS, log_format, read_by

@@ -20,7 +20,7 @@ from batchlab.core.text_tables import Facts, Table, width_of
 from batchlab.core.units import format_duration, format_energy
 from batchlab.experiment.runs import LABELS
 from batchlab.experiment.schema import OF_PASSES
-from batchlab.result.unlike_log import BEGINNING
+from batchlab.result.warnings import BEGINNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

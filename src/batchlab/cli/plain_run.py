@@ -26,9 +26,8 @@ from batchlab.cli.request import (
 from batchlab.options import RunOptions
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.result.summary import blocks, how_it_was_run, submitted
-from batchlab.result.unlike_log import LogFacts, unlike_log
 from batchlab.result.unused_by_policy import unused_by_policy
-from batchlab.result.warnings import warnings_by
+from batchlab.result.warnings import LogFacts, unlike_log, warnings_by
 from batchlab.workload.header import Header
 from batchlab.workload.packing import is_plain_or_gzip
 from batchlab.workload.reasons import ignored_memory, read_line

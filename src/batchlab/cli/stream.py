@@ -28,9 +28,8 @@ from batchlab.options import RunOptions
 from batchlab.options.run_options import RECORDED
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.result.summary import blocks, how_it_was_run
-from batchlab.result.unlike_log import LogFacts, unlike_log
 from batchlab.result.unused_by_policy import unused_by_policy
-from batchlab.result.warnings import no_jobs, warnings_by
+from batchlab.result.warnings import LogFacts, no_jobs, unlike_log, warnings_by
 from batchlab.workload.header import Header
 from batchlab.workload.log_options import ReadingOptions
 from batchlab.workload.packing import is_plain_or_gzip

@@ -36,8 +36,7 @@ from batchlab.errors import ExperimentError, shown, suggest
 from batchlab.experiment.course import Underway
 from batchlab.experiment.source import Source, loaded
 from batchlab.experiment.store import Store
-from batchlab.result.archive import compact, is_whole, read_document, table_digest, write_archive
-from batchlab.result.outcome_members import members_of
+from batchlab.result.archive import compact, is_whole, members_of, read_document, table_digest, write_archive
 from batchlab.result.table import PASS_COSTS
 from batchlab.simulation import Simulation
 from batchlab.workload.calendar_time import CalendarTime

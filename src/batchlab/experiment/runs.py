@@ -21,8 +21,7 @@ from batchlab.errors import ExperimentError, ResultError, suggest
 from batchlab.experiment.output import TableFormat, write
 from batchlab.experiment.source import loaded
 from batchlab.experiment.store import COSTS, COUNTS
-from batchlab.result.archive import DamagedArchiveError, read_archive
-from batchlab.result.outcome_members import group, outcome_of
+from batchlab.result.archive import DamagedArchiveError, group, outcome_of, read_archive
 from batchlab.result.recorded import TABLES
 from batchlab.result.result import Result
 from batchlab.result.table import PASS_COSTS

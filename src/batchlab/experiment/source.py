@@ -21,8 +21,7 @@ from batchlab import generate
 from batchlab.application.write import document_of, has_skeletons
 from batchlab.errors import ExperimentError, WorkloadError, shown, suggest
 from batchlab.experiment.fingerprint import fingerprint
-from batchlab.result.archive import read_archive, table_digest, write_archive
-from batchlab.result.workload_members import workload_members, workload_of
+from batchlab.result.archive import read_archive, table_digest, workload_members, workload_of, write_archive
 from batchlab.workload import Workload, read_table
 from batchlab.workload.formats import FORM_OPTIONS, is_table, read_by
 from batchlab.workload.packing import PACKINGS

@@ -15,7 +15,7 @@ from batchlab.plot.over_time import Line, Steps, over_time, size_of, stacked, wi
 from batchlab.plot.results import Results, Workloads, clock_of_groups, groups, job_tables, single
 from batchlab.plot.scales import Values, clock_of
 from batchlab.result.course import rates_of
-from batchlab.result.node_prices import power_of_nodes
+from batchlab.result.energy import power_of_nodes
 from batchlab.workload.work import run_times
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from batchlab.plot.over_time import Colour
     from batchlab.plot.results import Results
     from batchlab.result.course import Course
-    from batchlab.result.node_prices import Prices
+    from batchlab.result.energy import Prices
     from batchlab.result.result import Result
     from batchlab.system import System
     from batchlab.workload.workload import Workload

@@ -1,4 +1,4 @@
-"""The course of a run: the jobs present, and the rates of service, from event to event (S19)."""
+"""The course of a run (S19): intervals in which jobs are served, the jobs present, and rates of service."""
 
 from __future__ import annotations
 
@@ -6,23 +6,170 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
+from batchlab.control.rate_control import plain
 from batchlab.core.vocabulary import JOB_STATES
-from batchlab.result.service_intervals import (
-    RunRecord,
-    ServiceIntervals,
-    capacity_of_controls,
-    processors_of,
-)
+from batchlab.system.controlled_nodes import control_of_node
 from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from batchlab.control import RateControl
+    from batchlab.options import RunOptions
+    from batchlab.result.outcome import Outcome
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
     Floats = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.int64]
 
-__all__ = ["Course", "Steps", "course_of", "done_in_runs", "rates_of", "saved_time", "span_of"]
+__all__ = [
+    "Course",
+    "RunRecord",
+    "ServiceIntervals",
+    "Steps",
+    "capacity_of_controls",
+    "course_of",
+    "done_in_runs",
+    "intervals_of",
+    "overview",
+    "processors_of",
+    "rates_of",
+    "saved_time",
+    "service_intervals_table",
+    "span_of",
+    "work_required",
+]
+
+
+_RAN = tuple(JOB_STATES.index(state) for state in ("running", "completed", "killed", "cancelled"))
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """The parts of a result that say how its jobs were served."""
+
+    workload: Workload
+    system: System
+    options: RunOptions
+    outcome: Outcome
+
+
+@dataclass(frozen=True, eq=False)
+class ServiceIntervals:
+    """The runs of jobs, those that were cut short first; shape (runs,).
+
+    Parameters
+    ----------
+    row
+        The row of the job.
+    start, end
+        Seconds: from the start of the run until its nodes were released, or until now.
+    begin, over
+        Seconds: the interval in which it was served, without launch and completion, and not while it was
+        being suspended.
+    processors
+        The processors held on the nodes of each control, shape (runs, controls + 1); last without a control.
+    has_nodes
+        Whether it had nodes of each control, also without processors of them; shape (runs, controls + 1).
+    saved
+        Units of work that it did not have to do again; NaN if it was not cut short.
+    """
+
+    row: Numbers
+    start: Floats
+    end: Floats
+    begin: Floats
+    over: Floats
+    processors: Floats
+    has_nodes: npt.NDArray[np.bool_]
+    saved: Floats
+
+    @property
+    def width(self) -> Floats:
+        """The processors of each run."""
+        return np.asarray(self.processors.sum(axis=1))
+
+
+def processors_of(run: RunRecord) -> Floats:
+    """Compute the processors that each job asks for, shape (jobs,)."""
+    jobs, system = run.workload.jobs, run.system
+    tasks = jobs["tasks"].to_numpy().astype(np.float64)
+    if "core" not in system.resources:
+        return tasks
+    if "core" in run.workload.resources:
+        return np.asarray(tasks * jobs["core"].to_numpy())
+    return np.asarray(tasks * dict(system.equivalence).get("core", 0))
+
+
+def capacity_of_controls(run: RunRecord) -> Floats:
+    """Count the processors of the nodes of each control; last those of the nodes without one."""
+    system = run.system
+    resource = system.resources.index("core") if "core" in system.resources else None
+    of_node = np.ones(system.nodes) if resource is None else system.capacity[:, resource].astype(np.float64)
+    counted = np.bincount(_control_of_node(run), of_node, len(run.options.controls) + 1)
+    return np.asarray(counted, np.float64)
+
+
+def intervals_of(run: RunRecord) -> ServiceIntervals:
+    """List the runs of all jobs; O(runs + nodes that they held)."""
+    outcome, cut = run.outcome, run.outcome.tables.get("interruptions")
+    rows = np.flatnonzero(np.isin(outcome.state, _RAN) & ~np.isnan(outcome.start_time))
+    ended = np.isnan(outcome.end_time[rows])
+    end = np.where(ended, outcome.now, outcome.end_time[rows])
+    of_last = _tasks_by_control(
+        run, outcome.placement_offsets, outcome.placement_nodes, outcome.placement_tasks
+    )
+    begin, over = _served(outcome, rows, end)
+    parts = [(rows, outcome.start_time[rows], end, begin, over, of_last[rows], np.full(len(rows), np.nan))]
+    if cut is not None and len(cut["row"]):
+        own = cut["row"].astype(np.int64)
+        before = _tasks_by_control(
+            run, cut["placement_offsets"], cut["placement_nodes"], cut["placement_tasks"]
+        )
+        held, served = (cut["start_time"], cut["end_time"]), (cut["work_start"], cut["work_end"])
+        parts.insert(0, (own, *held, *served, before, cut["saved"]))
+    row, start, until, begin, over, tasks, saved = (np.concatenate(each) for each in zip(*parts, strict=True))
+    per_task = processors_of(run) / run.workload.jobs["tasks"].to_numpy()
+    processors = tasks * per_task[row, None]
+    return ServiceIntervals(row, start, until, begin, over, processors, tasks > 0, saved)
+
+
+def _served(outcome: Outcome, rows: Numbers, end: Floats) -> tuple[Floats, Floats]:
+    """Return when the work of the last runs of jobs began and ended, without launch and completion."""
+    start, launch, completion = outcome.start_time[rows], outcome.launch_time, outcome.completion_time
+    begin = start if launch is None else np.minimum(start + launch[rows], end)
+    spent = 0.0 if completion is None else np.where(np.isnan(outcome.end_time[rows]), 0.0, completion[rows])
+    over = np.maximum(end - spent, begin)
+    short = outcome.tables.get("short_runs")
+    if short is not None and len(short["row"]):
+        places = np.searchsorted(rows, short["row"])
+        begin = begin.copy()
+        begin[places], over[places] = short["work_start"], short["work_end"]
+    return begin, over
+
+
+def _control_of_node(run: RunRecord) -> Numbers:
+    """Return the number of each node's control; the number of controls if it has none."""
+    controls = run.options.controls
+    if len(controls) == 1 and not controls[0].groups:
+        return np.zeros(run.system.nodes, np.int64)
+    numbers = control_of_node(run.system, controls).astype(np.int64)
+    return np.where(numbers == 0, len(controls), numbers - 1)
+
+
+def _tasks_by_control(
+    run: RunRecord, offsets: Numbers, nodes: npt.NDArray[np.uint32], tasks: npt.NDArray[np.uint32]
+) -> Floats:
+    """Count the tasks of each placement on the nodes of each control."""
+    places, controls = len(offsets) - 1, len(run.options.controls) + 1
+    owner = np.repeat(np.arange(places), np.diff(offsets))
+    flat = owner * controls + _control_of_node(run)[nodes]
+    counted = np.bincount(flat, tasks.astype(np.float64), places * controls)
+    return np.asarray(counted, np.float64).reshape(places, controls)
+
 
 _NEVER_THERE = tuple(JOB_STATES.index(state) for state in ("loaded", "rejected") if state in JOB_STATES)
 _COMPLETED = JOB_STATES.index("completed")
@@ -264,3 +411,119 @@ def _level(jumps: Floats, falls: Floats) -> Floats:
     """Return the level at each time, after its jump; negative rounding errors become 0."""
     before = np.concatenate([[0.0], np.cumsum(falls)[:-1]])
     return np.asarray(np.maximum(np.cumsum(jumps) - before, 0.0))
+
+
+def work_required(run: RunRecord, runs: ServiceIntervals, done: Floats) -> Floats:
+    """Compute the work of each job; if an event ended its run, the work that it had done by then.
+
+    Parameters
+    ----------
+    run, runs
+        A run, and its intervals.
+    done
+        Units of work done in each interval.
+    """
+    work = work_of_jobs(run.workload, run.options.reference_rate)
+    short = run.outcome.tables.get("short_runs")
+    if short is None or not short["ended"].any():
+        return work
+    kept = np.bincount(runs.row, np.where(np.isnan(runs.saved), done, runs.saved), len(work))
+    rows = short["row"][short["ended"]]
+    required = work.copy()
+    required[rows] = np.minimum(work[rows], kept[rows])
+    return required
+
+
+def service_intervals_table(run: RunRecord, runs: ServiceIntervals) -> pl.DataFrame:
+    """List when jobs held their nodes, when they were served, and the work that they did and kept.
+
+    Parameters
+    ----------
+    run, runs
+        A run, and its intervals.
+
+    Returns
+    -------
+    polars.DataFrame
+        By row and time: ``job_id`` (Int64), ``row`` (UInt32), ``start_time``, ``end_time``, ``work_start``
+        and ``work_end`` (Float64, s; null if still to come), ``work`` (Float64, units of work, without what
+        overheads add; null if it was not done).
+    """
+    outcome, done = run.outcome, done_in_runs(rates_of(run), runs)
+    is_last = np.isnan(runs.saved)
+    kept = np.bincount(runs.row[~is_last], runs.saved[~is_last], len(outcome.state))
+    required = work_required(run, runs, done)
+    left = np.maximum(required - kept, 0.0)
+    of_last = np.where(outcome.state == _COMPLETED, left, np.nan)
+    goes_on = is_last & np.isnan(outcome.end_time[runs.row])
+    waits = goes_on & (runs.begin >= outcome.now)
+
+    def times(name: str, values: Floats, are_to_come: npt.NDArray[np.bool_]) -> pl.Series:
+        return pl.Series(name, np.where(are_to_come, np.nan, values), nan_to_null=True)
+
+    table = pl.DataFrame(
+        [
+            run.workload.jobs["job_id"].gather(runs.row),
+            pl.Series("row", runs.row.astype(np.uint32)),
+            pl.Series("start_time", runs.start),
+            times("end_time", runs.end, goes_on),
+            times("work_start", runs.begin, waits),
+            times("work_end", runs.over, goes_on & (runs.over >= outcome.now)),
+            pl.Series("work", np.where(is_last, of_last[runs.row], runs.saved), nan_to_null=True),
+        ]
+    )
+    table = table.sort("row", "start_time", "end_time", maintain_order=True)
+    return table.with_columns(_without_overhead(table, required)) if (kept > required).any() else table
+
+
+def _without_overhead(table: pl.DataFrame, required: Floats) -> pl.Series:
+    """Compute the work of each interval; what jobs keep beyond their work are overheads of execution."""
+    at_most = pl.lit(pl.Series(required[table["row"].to_numpy()]))
+    so_far = pl.col("work").cum_sum().over("row")
+    before = so_far - pl.col("work")
+    within = pl.min_horizontal(so_far, at_most) - pl.min_horizontal(before, at_most)
+    exact = pl.when(so_far > at_most).then(within).otherwise("work")
+    return table.select(pl.when(pl.col("work").is_not_null()).then(exact).alias("work")).to_series()
+
+
+def overview(run: RunRecord) -> dict[str, object]:
+    """Summarise the rates of each control, from the first arrival to the last departure.
+
+    Parameters
+    ----------
+    run
+        The run.
+
+    Returns
+    -------
+    dict
+        Empty without controls. Otherwise ``rates``: by control (``all``, or its node groups as ``cpu|fat``)
+        ``mean`` (units of work per second, over time; None if no time passed), ``switches`` (changes of the
+        rate), and ``share``, the share of the time by rate.
+    """
+    controls = run.options.controls
+    if not controls:
+        return {}
+    begin, end = span_of(run)
+    steps = rates_of(run)
+    return {
+        "rates": {_title(each): _of(each, steps[place], begin, end) for place, each in enumerate(controls)}
+    }
+
+
+def _title(control: RateControl) -> str:
+    return "|".join(control.groups) or "all"
+
+
+def _of(control: RateControl, steps: Steps, begin: float, end: float) -> dict[str, object]:
+    edges = np.clip(np.append(steps.time, end), begin, end)
+    lasts, span = np.diff(edges), end - begin
+    changes = (np.diff(steps.value) != 0) & (steps.time[1:] <= end)
+    rates = sorted({*control.rates, *steps.value.tolist()})
+    shares = {rate: float(lasts[steps.value == rate].sum()) / span if span > 0 else None for rate in rates}
+    return {
+        # The shares are computed first: times with huge rates would overflow.
+        "mean": float((lasts / span) @ steps.value) if span > 0 else None,
+        "switches": int(np.count_nonzero(changes)),
+        "share": {str(plain(rate)): share for rate, share in shares.items()},
+    }

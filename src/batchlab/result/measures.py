@@ -1,4 +1,4 @@
-"""Measures of a table of jobs that accept a `Result` too, and take further arguments from it."""
+"""Which jobs have a wait, a turnaround and a slowdown (semantics, S18)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,49 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 import polars as pl
 
 from batchlab.errors import ResultError, shown
+from batchlab.workload.run_events import RUN_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from batchlab.system.system import System
 
-__all__ = ["Measure", "MeasureOfSystem", "Schedule", "of_jobs", "of_system"]
+__all__ = ["Measure", "MeasureOfSystem", "Schedule", "counted", "is_measured", "of_jobs", "of_system"]
+
+
+def is_measured(jobs: pl.DataFrame) -> pl.Expr:
+    """Return whether jobs are measured: all but those that are known to be cancelled before they started.
+
+    Parameters
+    ----------
+    jobs
+        A table of a result; without ``state`` all of its jobs are measured.
+
+    Returns
+    -------
+    polars.Expr
+        True for a job that was cancelled while it ran.
+    """
+    if "state" not in jobs.columns:
+        return pl.lit(value=True)
+    measured = (pl.col("state") != "cancelled").fill_null(value=True)
+    if RUN_EVENTS in jobs.columns:
+        measured |= pl.col(RUN_EVENTS).str.ends_with("cancel").fill_null(value=False)
+    return measured
+
+
+def counted(jobs: pl.DataFrame, measured: pl.Expr) -> pl.Expr:
+    """Return a measure of the jobs that are measured; null for the others.
+
+    Parameters
+    ----------
+    jobs
+        As for `is_measured`.
+    measured
+        The measure of all jobs.
+    """
+    return pl.when(is_measured(jobs)).then(measured)
+
 
 _Others = ParamSpec("_Others")
 _Value_co = TypeVar("_Value_co", covariant=True)

@@ -16,8 +16,7 @@ from batchlab.core.units import is_real
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.errors import ResultError, shown
 from batchlab.result.efficiency import allocation_efficiency
-from batchlab.result.measured_jobs import counted
-from batchlab.result.measures import of_jobs, of_system
+from batchlab.result.measures import counted, of_jobs, of_system
 from batchlab.result.timeline import before_resizes, demands, steps
 from batchlab.system.system import System
 

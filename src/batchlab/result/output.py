@@ -15,9 +15,8 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.application.write import document_of
-from batchlab.result.archive import write_members
+from batchlab.result.archive import NAME, write_members
 from batchlab.result.manifest import output_files
-from batchlab.result.record import NAME
 from batchlab.result.recorded import TABLES
 from batchlab.workload.application_columns import COLUMNS
 from batchlab.workload.arrays import TASK_COLUMNS

@@ -10,12 +10,17 @@ from batchlab.core.outputs import remember_source
 from batchlab.errors import BatchlabError, ResultError, shown
 from batchlab.options import RunOptions
 from batchlab.policy.recorded import recorded_policy
-from batchlab.result.archive import DamagedArchiveError, read_archive
+from batchlab.result.archive import (
+    FORMAT,
+    NAME,
+    DamagedArchiveError,
+    group,
+    outcome_of,
+    read_archive,
+    workload_of,
+)
 from batchlab.result.manifest import described_system, file_identity
-from batchlab.result.outcome_members import group, outcome_of
-from batchlab.result.record import FORMAT, NAME
 from batchlab.result.result import Result
-from batchlab.result.workload_members import workload_of
 from batchlab.system import formats, read_system
 from batchlab.workload import EventStream
 

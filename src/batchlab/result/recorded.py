@@ -16,7 +16,7 @@ import polars as pl
 from batchlab.accounting.tree import AccountTree
 from batchlab.core.vocabulary import KEY_EVENTS
 from batchlab.errors import ResultError
-from batchlab.result import traffic
+from batchlab.result import platform
 from batchlab.result.course import rates_of, saved_time
 from batchlab.result.table import allocations_table, interruptions_table, resizes_table
 from batchlab.system.queues import waiting_reasons
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from batchlab.options import RunOptions
+    from batchlab.result.course import RunRecord, ServiceIntervals
     from batchlab.result.outcome import Outcome
-    from batchlab.result.service_intervals import RunRecord, ServiceIntervals
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -480,7 +480,7 @@ class RecordedTables:
         ),
         option="messages",
         missing="pass messages=True to simulate().",
-        make=lambda run: traffic.messages_table(run.workload, run.outcome),
+        make=lambda run: platform.messages_table(run.workload, run.outcome),
         is_recorded=_counts_messages,
     )
     links = RecordedTable(
@@ -496,7 +496,7 @@ class RecordedTables:
         ),
         option="messages",
         missing="pass messages=True to simulate().",
-        make=lambda run: traffic.links_table(run.workload, run.system, run.outcome),
+        make=lambda run: platform.links_table(run.workload, run.system, run.outcome),
         is_recorded=_counts_messages,
     )
 

@@ -12,18 +12,15 @@ from batchlab.core.lazy import import_late
 from batchlab.core.outputs import source_of
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
-from batchlab.result import energy, metrics, near, rates, traffic
-from batchlab.result.course import course_of
+from batchlab.result import course, energy, metrics, near, platform
+from batchlab.result.course import RunRecord, course_of, intervals_of, service_intervals_table
 from batchlab.result.events import events_of
-from batchlab.result.interference import interference_table
+from batchlab.result.platform import interference_table, utilisation_tables
 from batchlab.result.plots import ResultPlots
 from batchlab.result.recorded import TABLES, RecordedTables
-from batchlab.result.service_intervals import RunRecord, intervals_of
-from batchlab.result.service_table import service_intervals_table
 from batchlab.result.summary import from_outside, page, result_card, what_was_run
 from batchlab.result.table import JOBS, jobs_table, node_lists, node_texts, placements_table, with_nodes
 from batchlab.result.timeline import timeline
-from batchlab.result.utilisation import utilisation_tables
 from batchlab.result.warnings import warnings_in
 
 if TYPE_CHECKING:
@@ -33,9 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.policy.policy import Policy
-    from batchlab.result.course import Course
+    from batchlab.result.course import Course, ServiceIntervals
     from batchlab.result.outcome import Outcome
-    from batchlab.result.service_intervals import ServiceIntervals
     from batchlab.system.system import System
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
@@ -222,11 +218,11 @@ class Result(RecordedTables):
         measured = metrics.overview(
             jobs, self.system, threshold=threshold, interruptions=cut_short, resizes=self.resizes
         )
-        sent = traffic.overview(self.messages, self.links) if TABLES["messages"].has(self) else {}
+        sent = platform.overview(self.messages, self.links) if TABLES["messages"].has(self) else {}
         if self.options.controls:
             measured |= {"service": import_late("batchlab.result.service", "describe")(self)}
         measured |= near.overview(self.workload, jobs, self.system, threshold)
-        return measured | rates.overview(self.run_record) | energy.overview(self.observations) | sent
+        return measured | course.overview(self.run_record) | energy.overview(self.observations) | sent
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -294,9 +290,9 @@ class Result(RecordedTables):
             If a file cannot be read or written.
         """
         # Writing needs the compiled module and hashing; looking at a result does not.
+        from batchlab.result.archive import record_members  # noqa: PLC0415
         from batchlab.result.manifest import manifest  # noqa: PLC0415
         from batchlab.result.output import further_tables, identify, write  # noqa: PLC0415
-        from batchlab.result.record import record_members  # noqa: PLC0415
 
         target = Path(directory)
         try:

@@ -16,18 +16,23 @@ import numpy as np
 import polars as pl
 
 from batchlab.core.lazy import make_dir
-from batchlab.result.course import Course, Steps, done_in_runs, rates_of, span_of
-from batchlab.result.node_modes import holdings_of, on_since
-from batchlab.result.node_prices import energy_of_nodes
-from batchlab.result.rate_prices import RatePrices
-from batchlab.result.service_intervals import ServiceIntervals, processors_of
-from batchlab.result.service_table import work_required
+from batchlab.result.course import (
+    Course,
+    ServiceIntervals,
+    Steps,
+    done_in_runs,
+    processors_of,
+    rates_of,
+    span_of,
+    work_required,
+)
+from batchlab.result.energy import RatePrices, energy_of_nodes, holdings_of, on_since
 from batchlab.system.controlled_nodes import control_of_node
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab.result.node_prices import Prices
+    from batchlab.result.energy import Prices
     from batchlab.result.result import Result
 
     Floats = npt.NDArray[np.float64]
