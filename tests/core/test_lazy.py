@@ -50,3 +50,35 @@ def test_ctrl_c_during_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         signal.signal(signal.SIGINT, before)
         for name in ("interrupted", "interrupted.answers"):
             sys.modules.pop(name, None)
+
+
+def test_deferred_modules_are_imported_when_they_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the block nor an import of the module with it loads them; other imports are as usual."""
+    package = tmp_path / "late"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "heavy.py").write_text("ANSWER = 42\n")
+    (package / "light.py").write_text("from late import other\n")
+    (package / "other.py").write_text("")
+    (package / "user.py").write_text(
+        "from batchlab.core.lazy import deferred\n"
+        "with deferred(__name__):\n"
+        "    from late import heavy, missing as gone\n"
+        "    __import__('importlib').import_module('late.light')\n"
+        "def answer():\n    return heavy.ANSWER\n"
+        "def fail():\n    return gone.ANSWER\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        user = importlib.import_module("late.user")
+        assert "late.heavy" not in sys.modules
+        assert "late.other" in sys.modules
+        assert user.answer() == 42
+        assert "late.heavy" in sys.modules
+        with pytest.raises(ModuleNotFoundError, match=r"late\.missing"):
+            user.fail()
+    finally:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "late"]:
+            del sys.modules[name]

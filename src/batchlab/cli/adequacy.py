@@ -16,6 +16,7 @@ from batchlab.cli.options import (
 from batchlab.cli.output import as_json
 from batchlab.cli.recognised import check_kind
 from batchlab.core.declared import option_of
+from batchlab.core.lazy import deferred
 from batchlab.errors import AdequacyError
 from batchlab.workload.log_options import ReadingOptions
 
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
     from batchlab.adequacy import Comparison, Reference
     from batchlab.adequacy.stream import Source
+
+with deferred(__name__):
+    from batchlab import adequacy as measure
+    from batchlab import report as batchlab_report
+    from batchlab.adequacy import stream
+    from batchlab.cli import spooled as cli_spooled
+    from batchlab.core import outputs
+
 
 __all__ = ["adequacy"]
 
@@ -83,18 +92,15 @@ def adequacy(
 ) -> None:
     """Measure how far a model's stream of jobs is from the real one."""
     check_page(report)
-    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # --help does without
 
     sources = {"real": str(real), "model": str(model)}
-    real, model = spooled(real, "'REAL'"), spooled(model, "'MODEL'")
+    real, model = cli_spooled.spooled(real, "'REAL'"), cli_spooled.spooled(model, "'MODEL'")
     for path, name in ((real, "REAL"), (model, "MODEL")):
         check_kind(path, name, "log", "table", "run", "of_run")
-    from batchlab import adequacy as measure  # noqa: PLC0415  # --help does without
-    from batchlab.core.outputs import protect_set  # noqa: PLC0415  # as above
 
     seconds, repeated = _reference(reference or (), real)
     for folder in (real, model, *map(Path, repeated)):
-        protect_set(folder)
+        outputs.protect_set(folder)
     options = _options([str(real), str(model), *repeated], reading.given)
     runs: Mapping[str, Source] = {path: measure.read(path, **given) for path, given in options.items()}
     _check_jobs(runs)
@@ -115,15 +121,13 @@ def adequacy(
     if found is not None and form == "text":
         typer.echo(f"\n{found}")
     if report is not None:
-        from batchlab.report import write_adequacy  # noqa: PLC0415  # draws, which takes long to import
-
-        write_adequacy(comparison, report, reference=found, sources=sources)
+        batchlab_report.write_adequacy(comparison, report, reference=found, sources=sources)
         typer.echo(f"\nwritten to      {report}", err=form == "json")
 
 
 def _options(paths: Sequence[str], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the options of reading of each run: all are about REAL, the first, and overruns of all logs."""
-    from batchlab.adequacy.read import is_log  # noqa: PLC0415  # --help does without
+    from batchlab.adequacy.read import is_log  # noqa: PLC0415  # the package has a function of this name
 
     real, *others = dict.fromkeys(paths)
     found = {real: {**given}}
@@ -142,10 +146,8 @@ def _options(paths: Sequence[str], given: Mapping[str, Any]) -> dict[str, dict[s
 
 def _check_jobs(runs: Mapping[str, Source]) -> None:
     """Raise here if a run has no jobs, because its file name is not known later."""
-    from batchlab.adequacy.stream import as_stream  # noqa: PLC0415  # --help does without
-
     for name, source in runs.items():
-        if not as_stream(source, name).jobs.height:
+        if not stream.as_stream(source, name).jobs.height:
             rule = "nothing can be compared. Give a run or a log that has"
             raise AdequacyError(f"{name}: has no jobs; {rule}.")
 

@@ -31,6 +31,7 @@ from batchlab.cli.output import print_answer, print_result, progress_bar
 from batchlab.cli.process import peak_memory, wait_no_longer
 from batchlab.cli.recognised import check_kind
 from batchlab.cli.request import LogRequest, MachineRequest, located, machine_for, read_log
+from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Facts
 from batchlab.core.units import format_duration
 from batchlab.options import RunOptions
@@ -54,6 +55,16 @@ if TYPE_CHECKING:
     )
     from batchlab.system import System
     from batchlab.workload import Workload
+
+with deferred(__name__):
+    from batchlab import monitor as batchlab_monitor
+    from batchlab.bridge import elastisim as bridge
+    from batchlab.core import outputs as core_outputs
+    from batchlab.policy import policy as policy_policy
+    from batchlab.result import manifest
+    from batchlab.slurm import virtual as slurm
+    from batchlab.slurm.virtual import feed
+
 
 __all__ = ["elastisim", "vnodes"]
 
@@ -120,11 +131,9 @@ def elastisim(
     check_kind(configuration, "CONFIGURATION", "elastisim")
     # The algorithm may be a separate process, which must be stopped on Ctrl-C.
     wait_no_longer()
-    from batchlab.bridge import elastisim as bridge  # noqa: PLC0415  # --help does without
-    from batchlab.core.outputs import protect  # noqa: PLC0415  # as above
 
     said = bridge.read_configuration(configuration)
-    protect(said.jobs_file, said.platform_file)
+    core_outputs.protect(said.jobs_file, said.platform_file)
     if out is not None:
         check_named("elastisim", "out", out)
     _make_room(out, said.outputs)
@@ -153,33 +162,26 @@ def elastisim(
 
 def _watched(simulation: Simulation, *, title: str, progress: bool) -> Result:
     """Run a simulation that ``batchlab watch`` can query, with a progress bar if the project asks for one."""
-    from batchlab.monitor import Monitor  # noqa: PLC0415  # --help does without
-
     with ExitStack() as stack:
         bar = stack.enter_context(progress_bar(title)) if progress else None
-        monitor = Monitor(simulation, title=title, memory=peak_memory, progress=bar)
+        monitor = batchlab_monitor.Monitor(simulation, title=title, memory=peak_memory, progress=bar)
         return stack.enter_context(monitor).run()
 
 
 def _make_room(out: Path | None, outputs: Mapping[str, Path]) -> None:
     """Remove the files of an earlier run, after checking that the files of this run do not collide."""
-    from batchlab.bridge.elastisim import clear  # noqa: PLC0415  # --help does without
-    from batchlab.result.manifest import remove_run  # noqa: PLC0415  # as above
-
     _check_apart(out, outputs)
-    clear(outputs.values())
+    bridge.clear(outputs.values())
     if out is not None:
-        remove_run(out)
+        manifest.remove_run(out)
 
 
 def _check_apart(out: Path | None, outputs: Mapping[str, Path]) -> None:
     """Raise if ElastiSim's files and batchlab's would replace each other in the directory."""
-    from batchlab.result.manifest import is_output  # noqa: PLC0415  # --help does without
-
     if out is None:
         return
     for key, path in outputs.items():
-        if is_output(path.name) and path.parent.resolve() == out.resolve():
+        if manifest.is_output(path.name) and path.parent.resolve() == out.resolve():
             raise wrong_usage(
                 f"{out} gets a {path.name} of batchlab's, and the configuration's {key} would replace it; "
                 "choose another directory.",
@@ -302,16 +304,14 @@ def vnodes(
     instants = _instants(dump, out, mode)
     # Ctrl-C must stop the cluster first.
     wait_no_longer()
-    from batchlab.policy.policy import CONFIGURED, as_policy  # noqa: PLC0415  # as above
-    from batchlab.slurm import virtual as slurm  # noqa: PLC0415  # --help does without
 
     log = LogRequest.of(located(trace), reading)
     configuration = slurm.read_configuration(conf)
     time = slurm.clock_of(clock)
-    model = None if mode == "real" else policy or CONFIGURED
+    model = None if mode == "real" else policy or policy_policy.CONFIGURED
     if policy is not None:
         # Check the policy before Slurm is run.
-        as_policy(policy)
+        policy_policy.as_policy(policy)
     workload = read_log(log, None if nodes is not None else _system(configuration))
     machine = _machine(configuration, log, MachineRequest(None, nodes, cores), workload)
     jobs = slurm.submissions(workload, configuration, nodes=machine, duration=duration)
@@ -359,20 +359,17 @@ def _instants(dump: str | None, out: Path | None, mode: Mode) -> list[float]:
         raise wrong_usage("is for runs of Slurm; leave it out with --mode model.", "--dump")
     if out is None:
         raise wrong_usage("writes files; pass --out too.", "--dump")
-    from batchlab.slurm.virtual.feed import check_instants  # noqa: PLC0415  # --help does without
 
     try:
         instants = [float(each) for each in dump.split(",")]
     except ValueError:
         raise wrong_usage(f"{dump!r}; must be seconds separated by commas, as 600,1200.", "--dump") from None
-    return check_instants(instants)
+    return feed.check_instants(instants)
 
 
 def _system(configuration: Configuration) -> System | None:
     """Return the machine of the configuration; None if it has no nodes."""
-    from batchlab.slurm.virtual import system_of  # noqa: PLC0415  # --help does without
-
-    return system_of(configuration.nodes, configuration) if configuration.nodes else None
+    return slurm.system_of(configuration.nodes, configuration) if configuration.nodes else None
 
 
 def _machine(
@@ -381,22 +378,19 @@ def _machine(
     """Return the nodes from the options, else from the configuration, else from the log."""
     if request.nodes is None and configuration.nodes:
         return configuration.nodes
-    from batchlab.slurm.virtual import nodes_of  # noqa: PLC0415  # --help does without
 
     described = request.described
-    return nodes_of(machine_for(described, log, request, lambda: workload.header))
+    return slurm.nodes_of(machine_for(described, log, request, lambda: workload.header))
 
 
 def _real(
     cluster: VirtualCluster, jobs: Sequence[Submission], dumps: Sequence[float], patience: float
 ) -> RealRun:
     """Feed a cluster, show a bar of ended jobs, and print notes on rejected or unfinished jobs."""
-    from batchlab.slurm.virtual import run_real  # noqa: PLC0415  # --help does without
-
     span = format_duration(max(job.submit_time for job in jobs))
     typer.echo(f"feeding {len(jobs):,} jobs to Slurm {cluster.version} over {span} …", err=True)
     with progress_bar("jobs ended") as advance:
-        real = run_real(cluster, jobs, dumps=dumps, patience=patience, progress=advance)
+        real = slurm.run_real(cluster, jobs, dumps=dumps, patience=patience, progress=advance)
     for note in real.notes():
         typer.echo(f"note: {note}", err=True)
     return real

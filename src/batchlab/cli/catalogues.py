@@ -12,6 +12,7 @@ import typer
 from batchlab.cli.failure import SEVERAL_VALUES
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.cli.output import as_json, print_blocks, transfer_bar
+from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Facts, Table
 from batchlab.core.units import format_latency, format_rate
 
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.system.machines import Machine
     from batchlab.trace.catalogue import Trace
+
+with deferred(__name__):
+    from batchlab import platform as batchlab_platform
+    from batchlab import policy
+    from batchlab import system as batchlab_system
+    from batchlab.cli import spooled as cli_spooled
+    from batchlab.platform import machines as platform_machines
+    from batchlab.system import machines
+    from batchlab.trace import catalogue
+    from batchlab.trace import traces as library
+    from batchlab.workload.mappings import catalogue as mapping_catalogue
+
 
 __all__ = ["EXAMPLES", "described_topology", "platform", "policies", "systems", "traces"]
 
@@ -47,24 +60,14 @@ EXAMPLES = {
 
 def policies() -> None:
     """List the orders, backfilling rules, disciplines, allocators and predictors."""
-    # --help needs none.
-    from batchlab.policy import (  # noqa: PLC0415
-        ALLOCATORS,
-        BACKFILLS,
-        DISCIPLINES,
-        ORDERS,
-        PREDICTORS,
-        SCHEDULERS,
-    )
-
     tables = {
         _WHAT: EXAMPLES,
-        "Orders": _summaries(ORDERS),
-        "Backfilling rules": _summaries(BACKFILLS),
-        "Disciplines, which select among running and waiting jobs": _summaries(DISCIPLINES),
-        "Schedulers of their own kind": _summaries(SCHEDULERS),
-        "Allocators": _summaries(ALLOCATORS),
-        "Predictors": _summaries(PREDICTORS),
+        "Orders": _summaries(policy.ORDERS),
+        "Backfilling rules": _summaries(policy.BACKFILLS),
+        "Disciplines, which select among running and waiting jobs": _summaries(policy.DISCIPLINES),
+        "Schedulers of their own kind": _summaries(policy.SCHEDULERS),
+        "Allocators": _summaries(policy.ALLOCATORS),
+        "Predictors": _summaries(policy.PREDICTORS),
     }
     print_blocks(*(Facts([*rows.items()], title) for title, rows in tables.items()))
 
@@ -102,10 +105,7 @@ def platform(
     form: FormatOption = "text",
 ) -> None:
     """Show the hosts, links and zones of a platform file, or a route on it."""
-    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # --help does without
-    from batchlab.platform import read_platform  # noqa: PLC0415  # as above
-
-    described = read_platform(spooled(file, "'FILE'"))
+    described = batchlab_platform.read_platform(cli_spooled.spooled(file, "'FILE'"))
     way = None if route is None else described.route(*route)
     if form == "json":
         typer.echo(as_json(_document(described, way)))
@@ -167,10 +167,9 @@ def _speed(link: Link) -> str:
 
 
 def _tree(zone: Zone | Cluster, depth: int) -> Iterator[str]:
-    from batchlab.platform import Cluster  # noqa: PLC0415  # --help does without
 
     title = "  " * depth + zone.name
-    if isinstance(zone, Cluster):
+    if isinstance(zone, batchlab_platform.Cluster):
         names = [f"{zone.prefix}{number}{zone.suffix}" for number in zone.numbers]
         yield f"{title}  {described_topology(zone.topology)} of {_some(names)}"
         return
@@ -183,15 +182,13 @@ def _tree(zone: Zone | Cluster, depth: int) -> Iterator[str]:
 
 def described_topology(topology: Topology) -> str:
     """Describe the topology of a cluster."""
-    from batchlab.platform import Dragonfly, FatTree, Torus  # noqa: PLC0415  # --help does without
-
     match topology:
-        case FatTree(down, up, cables):
+        case batchlab_platform.FatTree(down, up, cables):
             levels = "; ".join("·".join(map(str, each)) for each in (down, up, cables))
             return f"fat tree ({levels})"
-        case Torus(dimensions):
+        case batchlab_platform.Torus(dimensions):
             return f"torus ({' × '.join(map(str, dimensions))})"
-        case Dragonfly():
+        case batchlab_platform.Dragonfly():
             sizes = topology.groups, topology.chassis, topology.blades, topology.nodes_per_blade
             return f"dragonfly ({' × '.join(map(str, sizes))})"
         case _:
@@ -227,11 +224,8 @@ def _systems(context: typer.Context) -> None:
 @systems.command("list")
 def list_systems(*, form: FormatOption = "text") -> None:
     """List the machines."""
-    from batchlab.platform.machines import MACHINES  # noqa: PLC0415  # --help does without
-    from batchlab.system import machines, read_system  # noqa: PLC0415
-
-    described = [(machine, read_system(machine.path)) for machine in machines.entries()]
-    platforms = {f"platform:{name}": machine for name, machine in MACHINES.items()}
+    described = [(machine, batchlab_system.read_system(machine.path)) for machine in machines.entries()]
+    platforms = {f"platform:{name}": machine for name, machine in platform_machines.MACHINES.items()}
     if form == "json":
         rows = [_row(machine, system) for machine, system in described]
         rows += [_platform_row(name, ready) for name, ready in platforms.items()]
@@ -261,8 +255,6 @@ def list_systems(*, form: FormatOption = "text") -> None:
 @systems.command("show")
 def show_system(name: Annotated[str, typer.Argument(metavar="NAME", help="As in the list.")]) -> None:
     """Print a machine's description, with its sources: a file for --system."""
-    from batchlab.system import machines  # noqa: PLC0415  # --help does without
-
     typer.echo(machines.find(name).text, nl=False)
 
 
@@ -327,16 +319,16 @@ def list_traces(
     form: FormatOption = "text",
 ) -> None:
     """List the logs, mark those that were fetched, and list the data sets that have a mapping."""
-    from batchlab.trace import traces as library  # noqa: PLC0415  # --help does without
-    from batchlab.trace.catalogue import entries  # noqa: PLC0415  # here too
-
-    fetched = {trace.name: library.is_fetched(trace, cache=cache) for trace in entries()}
+    fetched = {trace.name: library.is_fetched(trace, cache=cache) for trace in catalogue.entries()}
     if form == "json":
-        rows = [{**asdict(trace), "page": trace.page, "fetched": fetched[trace.name]} for trace in entries()]
+        rows = [
+            {**asdict(trace), "page": trace.page, "fetched": fetched[trace.name]}
+            for trace in catalogue.entries()
+        ]
         typer.echo(as_json(rows + _data_sets()))
         return
     listed = [("", "name", "years", "jobs", "nodes × cores", "computer")]
-    for trace in entries():
+    for trace in catalogue.entries():
         jobs = "" if trace.jobs is None else f"{trace.jobs:,}"
         mark = "✓" if fetched[trace.name] else ""
         listed.append((mark, trace.name, _years(trace), jobs, _size(trace), trace.computer))
@@ -347,9 +339,7 @@ def list_traces(
 
 def _data_sets() -> list[dict[str, str]]:
     """Describe the data sets with a mapping."""
-    from batchlab.workload.mappings.catalogue import entries as mappings  # noqa: PLC0415  # --help does without
-
-    return [{key: getattr(mapping, key) for key in _OF_SETS} for mapping in mappings()]
+    return [{key: getattr(mapping, key) for key in _OF_SETS} for mapping in mapping_catalogue.entries()]
 
 
 @traces.command("show")
@@ -361,11 +351,9 @@ def show_trace(
     ] = False,
 ) -> None:
     """Show what a data set is, where it and the meaning of its columns come from, and its mapping."""
-    from batchlab.workload.mappings.catalogue import mapping_named, text_of  # noqa: PLC0415  # as above
-
-    mapping = mapping_named(name)
+    mapping = mapping_catalogue.mapping_named(name)
     if text:
-        typer.echo(text_of(mapping), nl=False)
+        typer.echo(mapping_catalogue.text_of(mapping), nl=False)
         return
     facts = [(key.replace("_", " "), getattr(mapping, key)) for key in _OF_SETS if getattr(mapping, key)]
     held = ", ".join(f"{role} ({' or '.join(column.column)})" for (_, role), column in mapping.described())
@@ -390,8 +378,6 @@ def fetch(
     ] = False,
 ) -> None:
     """Fetch logs, and check that they are what they should be."""
-    from batchlab.trace import traces as library  # noqa: PLC0415  # --help does without
-
     found = [library.find(name) for name in names]
     for trace in found:
         with transfer_bar(trace.name) as progress:

@@ -16,6 +16,7 @@ from batchlab.cli.failure import code_of_failures
 from batchlab.cli.output import as_json, experiment_bar, print_blocks, warn, width
 from batchlab.cli.process import removed
 from batchlab.cli.written import write_results
+from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Facts, Table, width_of
 from batchlab.core.units import format_duration, format_energy
 from batchlab.experiment.runs import LABELS
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import ExecutorName
     from batchlab.experiment import Experiment, Runs
     from batchlab.experiment.runs import StoredResults
+
+with deferred(__name__):
+    from batchlab import plot, report
+    from batchlab.plot import canvas
+
 
 __all__ = ["ExperimentRequest", "lettered", "run_and_write", "tables"]
 
@@ -329,8 +335,6 @@ def _write(runs: Runs, experiment: Experiment, request: ExperimentRequest) -> di
             files += _draw(results, plots, request.out)
         written["written to"] = f"{request.out}: {', '.join([*files, 'manifest.json'])}"
     if request.report is not None and results:
-        from batchlab import report  # noqa: PLC0415  # heavy, and an extra
-
         further = {"What a run cost": tables(runs)[1].rows}
         report.write(
             results,
@@ -345,13 +349,11 @@ def _write(runs: Runs, experiment: Experiment, request: ExperimentRequest) -> di
 
 
 def _draw(results: Mapping[str, StoredResults], plots: tuple[str, ...], directory: Path) -> list[str]:
-    from batchlab import plot  # noqa: PLC0415  # heavy
-    from batchlab.plot.canvas import save_picture  # noqa: PLC0415  # heavy too
 
     for name in plots:
         draw: Callable[..., Any] = (
             partial(plot.slowdown, threshold=None) if name == "plain_slowdown" else getattr(plot, name)
         )
         figure = draw(results).get_figure(root=True)
-        save_picture(figure, directory / f"{name}.png", dpi=160)
+        canvas.save_picture(figure, directory / f"{name}.png", dpi=160)
     return [f"{name}.png" for name in plots]

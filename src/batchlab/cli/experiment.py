@@ -46,6 +46,7 @@ from batchlab.cli.request import (
     read_log,
 )
 from batchlab.cli.spooled import spooled
+from batchlab.core.lazy import deferred
 from batchlab.core.vocabulary import ExecutorName
 from batchlab.options import RunOptions  # noqa: TC001  # as above
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
@@ -56,6 +57,15 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
     from batchlab.workload import Workload
+
+with deferred(__name__):
+    from batchlab import experiment as batchlab_experiment
+    from batchlab.core import outputs
+    from batchlab.experiment import specification as experiment_specification
+    from batchlab.policy import load
+    from batchlab.policy import policy as policy_policy
+    from batchlab.result import unused
+
 
 __all__ = ["compare", "experiment"]
 
@@ -91,11 +101,9 @@ def experiment(
     check_directory(out)
     check_directory(store, "--store")
     check_report(report)
-    from batchlab.core.outputs import protect  # noqa: PLC0415  # as above
-    from batchlab.experiment.specification import read_specification  # noqa: PLC0415  # --help does without
 
-    said = read_specification(specification, spooled=spooled)
-    protect(*said.inputs.values())
+    said = experiment_specification.read_specification(specification, spooled=spooled)
+    outputs.protect(*said.inputs.values())
     if out is None and said.directory is not None:
         check_directory(said.directory, "output.directory")
         check_named("experiment", "out", said.directory)
@@ -180,7 +188,6 @@ def compare(
     check_directory(store, "--store")
     check_report(report)
     check_kept(options, out, store, report)
-    from batchlab.experiment import Experiment, LogFile  # noqa: PLC0415  # --help does without
 
     machine = MachineRequest(system, nodes, cores, equivalence)
     policies = _policies(policy, machine)
@@ -188,9 +195,9 @@ def compare(
     log = LogRequest.of(located(trace), reading)
     workload, described = _read(log, machine)
     workload, events = with_outages(node_events, log, machine, workload, external_events)
-    title = LogFile(log.trace).label
+    title = batchlab_experiment.LogFile(log.trace).label
     check_nodes(described, options)
-    experiment = Experiment(
+    experiment = batchlab_experiment.Experiment(
         {title: workload},
         described,
         policies,
@@ -221,10 +228,7 @@ def compare(
 
 def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy]:
     """Parse the policies before a long log is read; the policy of the machine's configuration is first."""
-    from batchlab.policy.load import policy_of  # noqa: PLC0415  # --help does without
-    from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # as above
-
-    policies = {str(each): each for each in map(policy_of, specs)}
+    policies = {str(each): each for each in map(load.policy_of, specs)}
     if len(policies) < len(specs):
         raise wrong_usage(
             f"names a policy twice; different are: {', '.join(policies)}. Leave one out.", "--policy"
@@ -233,17 +237,14 @@ def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy
     configured = "" if system is None else system.policy
     for each in policies.values():
         each.on(configured)
-    first = {CONFIGURED: policy_of(CONFIGURED)} if configured else {}
+    first = {policy_policy.CONFIGURED: load.policy_of(policy_policy.CONFIGURED)} if configured else {}
     return first | policies
 
 
 def _facts(workload: Workload, system: System) -> tuple[tuple[str, str], ...]:
     """Return the configured policy, and warnings on configuration and requests that are not simulated."""
-    from batchlab.policy.policy import CONFIGURED  # noqa: PLC0415  # --help does without
-    from batchlab.result.unused import ignored_requests  # noqa: PLC0415  # --help does without
-
-    found = ((CONFIGURED, system.policy), ("", system.note))
-    ignored = [("warning", line) for line in ignored_requests(workload, system)]
+    found = ((policy_policy.CONFIGURED, system.policy), ("", system.note))
+    ignored = [("warning", line) for line in unused.ignored_requests(workload, system)]
     return (*((name, text) for name, text in found if text), *ignored)
 
 

@@ -11,8 +11,15 @@ import typer
 
 import batchlab.errors
 from batchlab.cli.process import INTERRUPTED, print_interrupted
+from batchlab.core.lazy import deferred
 from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message
+
+with deferred(__name__):
+    from batchlab.cli import spooled
+    from batchlab.core import python_file
+    from batchlab.report import interactive
+
 
 __all__ = [
     "SEVERAL_VALUES",
@@ -59,9 +66,7 @@ def explain(error: BaseException, command: str = "batchlab") -> int:
         traceback.print_exception(error)
     message, code = _format_error(error, command)
     if "batchlab.cli.spooled" in sys.modules:
-        from batchlab.cli.spooled import named_as_given  # noqa: PLC0415  # most logs are files
-
-        message = named_as_given(message)
+        message = spooled.named_as_given(message)
     if code == INTERRUPTED:
         print_interrupted()
         return code
@@ -184,9 +189,8 @@ def check_report(report: Path | None, option: str = "--report") -> None:
     if report is None:
         return
     check_page(report, option)
-    from batchlab.report.interactive import find_plotly  # noqa: PLC0415  # an extra, looked for in time
 
-    find_plotly()
+    interactive.find_plotly()
 
 
 def _is_closed(path: Path) -> bool:
@@ -226,9 +230,7 @@ def _unexpected(error: BaseException) -> str:
 
 def _place(error: BaseException) -> str | None:
     """Return the place in the user's Python files that raised the error; None if it is elsewhere."""
-    from batchlab.core.python_file import place_in_files  # noqa: PLC0415  # for errors only
-
-    return place_in_files(error)
+    return python_file.place_in_files(error)
 
 
 def _usage(error: BaseException, command: str) -> str:

@@ -23,7 +23,9 @@ from batchlab.cli.options import (  # typer reads the annotations
 )
 from batchlab.cli.recognised import check_kind
 from batchlab.cli.request import LogRequest, MachineRequest, located, machine_of_log, read_log
+from batchlab.core.lazy import deferred
 from batchlab.core.vocabulary import LublinKind
+from batchlab.errors import WorkloadError
 from batchlab.workload.log_options import ReadingOptions  # typer reads the annotations
 
 if TYPE_CHECKING:
@@ -32,6 +34,16 @@ if TYPE_CHECKING:
     from batchlab.generate import Target
     from batchlab.system.system import System
     from batchlab.workload import Workload, Writer
+
+with deferred(__name__):
+    from batchlab import generate as models
+    from batchlab import workload as batchlab_workload
+    from batchlab.cli import spooled as cli_spooled
+    from batchlab.core import python_file
+    from batchlab.experiment import source as experiment_source
+    from batchlab.generate import mixing
+    from batchlab.workload import custom_formats
+
 
 __all__ = ["generate", "mix"]
 
@@ -228,7 +240,6 @@ def _check_given(context: typer.Context, model: Model | None) -> None:
 
 
 def _made(request: _Request) -> Workload:
-    from batchlab import generate as models  # noqa: PLC0415  # --help does without NumPy
 
     processors = (request.machine.nodes or _NODES) * (request.machine.cores or 1)
     if request.model == "lublin":
@@ -243,7 +254,6 @@ def _made(request: _Request) -> Workload:
 
 
 def _like(request: _Request) -> Workload:
-    from batchlab import generate as models  # noqa: PLC0415  # as above
 
     # Check the options before a long log is read.
     performance = numbers(request.performance, "--performance")
@@ -267,43 +277,36 @@ def _like(request: _Request) -> Workload:
 
 
 def _log(request: _Request) -> Workload:
-    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # the library is imported when it is needed
-    from batchlab.experiment.source import LogFile  # noqa: PLC0415  # as above
 
-    path = spooled(request.like or Path(), "--like")
+    path = cli_spooled.spooled(request.like or Path(), "--like")
     check_kind(path, "--like", "log", "table")
-    workload = LogFile(path, request.reading.given).load(request.seed)
+    workload = experiment_source.LogFile(path, request.reading.given).load(request.seed)
     return workload if request.start_time is None else workload.starting_at(request.start_time)
 
 
 def _writing(out: Path, writer: str | None) -> Callable[[Workload], None]:
     """Choose the writer of the file, before the workload is generated."""
-    from batchlab.workload.custom_formats import WRITERS, write_workload  # noqa: PLC0415  # --help does without polars
-
-    if writer is None and not out.name.lower().endswith(tuple(WRITERS)):
+    if writer is None and not out.name.lower().endswith(tuple(custom_formats.WRITERS)):
         raise wrong_usage(
-            f"{out} must end in {', '.join(WRITERS)}; for other formats pass --writer.", "--out"
+            f"{out} must end in {', '.join(custom_formats.WRITERS)}; for other formats pass --writer.",
+            "--out",
         )
     own = _own_writer(writer) if writer else None
-    return lambda workload: write_workload(workload, out, writer=own)
+    return lambda workload: custom_formats.write_workload(workload, out, writer=own)
 
 
 def _own_writer(text: str) -> Writer:
     """Load the writer from ``FILE.py:NAME``."""
-    from batchlab.core.python_file import defined_in_file  # noqa: PLC0415  # as above
-    from batchlab.errors import WorkloadError  # noqa: PLC0415  # as above
-    from batchlab.workload.custom_formats import Writer  # noqa: PLC0415  # as above
-
     file, _, name = text.rpartition(":")
     if not file or not Path(file).is_file():
         raise wrong_usage(f"{text!r}; must be FILE.py:NAME, of a file that exists.", "--writer")
     if Path(file).suffix != ".py":
         raise wrong_usage(f"{file} is no Python file.", "--writer")
     try:
-        writer = defined_in_file(text, "writer", WorkloadError).value
+        writer = python_file.defined_in_file(text, "writer", WorkloadError).value
     except WorkloadError as error:
         raise wrong_usage(str(error), "--writer") from error
-    if not isinstance(writer, Writer):
+    if not isinstance(writer, custom_formats.Writer):
         raise wrong_usage(f"{file} has no class {name!r} derived from batchlab.Writer.", "--writer")
     return writer
 
@@ -367,42 +370,34 @@ def mix(
         raise wrong_usage("is missing, and --background as well; give what is to be mixed in.", "--target")
     if not out.name.lower().endswith(_SUFFIXES):
         raise wrong_usage(f"{out} must end in {' or '.join(_SUFFIXES)}; logs have no applications.", "--out")
-    from batchlab import generate  # noqa: PLC0415  # --help does without NumPy
-    from batchlab.workload import write_table  # noqa: PLC0415  # here too
 
     # Check the options before a long log is read.
     targets = [_target(each, count) for each in target or ()]
     weights = _weights(background or [])
     log = _read_log(trace, reading)
-    mixed = generate.mix(
-        log, targets, background=weights, share=share, exclusive=exclusive or None, seed=seed
-    )
-    write_table(mixed, out)
+    mixed = models.mix(log, targets, background=weights, share=share, exclusive=exclusive or None, seed=seed)
+    batchlab_workload.write_table(mixed, out)
     _print_kinds(mixed, out)
 
 
 def _target(text: str, count: int) -> Target:
     """Parse a target; `count` is the default number of its jobs."""
-    from batchlab.generate import Target  # noqa: PLC0415  # as above
-    from batchlab.generate.mixing import columns_of  # noqa: PLC0415  # here too
-
-    says = "count" in columns_of(text, "target")[1]
-    target = Target.parse(text)
+    says = "count" in mixing.columns_of(text, "target")[1]
+    target = models.Target.parse(text)
     return target if says else replace(target, count=count)
 
 
 def _weights(texts: list[str]) -> dict[str, float]:
-    from batchlab.generate.mixing import columns_of, weighted  # noqa: PLC0415  # as above
 
     weights: dict[str, float] = {}
     for text in texts:
-        application, columns = columns_of(text, "background")
+        application, columns = mixing.columns_of(text, "background")
         weight = columns.pop("weight", 1)
         if columns or application in weights:
             rule = "takes weight=W only" if columns else "stands there twice; add up its weights"
             raise wrong_usage(f"{text!r}: {rule}.", "--background")
         weights[application] = weight  # type: ignore[assignment]  # checked next
-    weighted(weights)
+    mixing.weighted(weights)
     return weights
 
 

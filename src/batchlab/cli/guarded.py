@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from batchlab.core.lazy import deferred
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+with deferred(__name__):
+    from batchlab.core import outputs as core_outputs
+    from batchlab.experiment import output
+    from batchlab.result import manifest
+
 
 __all__ = ["OUTPUTS", "check_named", "guard", "output_parameters"]
 
@@ -65,10 +73,9 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         if not written and command.__name__ not in _NAMED_IN_FILES:
             command(*args, **values)
             return
-        from batchlab.core.outputs import protecting  # noqa: PLC0415  # plain runs do without
 
         inputs = [*_inputs({name: value for name, value in values.items() if name not in outputs})]
-        with protecting(inputs, overwrite=overwrite):
+        with core_outputs.protecting(inputs, overwrite=overwrite):
             for name, path in written.items():
                 check_named(command.__name__, name, path)
             command(*args, **values)
@@ -125,24 +132,20 @@ def check_named(command: str, name: str, path: Path) -> None:
     OutputError
         If the file exists and must not be replaced.
     """
-    from batchlab.core.outputs import check_output, check_set  # noqa: PLC0415  # plain runs do without
-
     if name != "out" or command not in _SETS:
-        check_output(path)
+        core_outputs.check_output(path)
     elif path.is_dir():
-        check_set(path, [each.name for each in path.iterdir() if _SETS[command](each.name)])
+        core_outputs.check_set(path, [each.name for each in path.iterdir() if _SETS[command](each.name)])
 
 
 def _is_of_run(name: str) -> bool:
-    from batchlab.result.manifest import is_output  # noqa: PLC0415  # --help does without
 
-    return is_output(name)
+    return manifest.is_output(name)
 
 
 def _is_of_experiment(name: str) -> bool:
-    from batchlab.experiment.output import is_output  # noqa: PLC0415  # as above
 
-    return is_output(name)
+    return output.is_output(name)
 
 
 def _is_of_virtual_nodes(name: str) -> bool:

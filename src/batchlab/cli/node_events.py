@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from batchlab.cli.failure import wrong_usage
+from batchlab.core.lazy import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from batchlab.cli.request import LogRequest, MachineRequest
     from batchlab.workload import Workload
     from batchlab.workload.event_stream import EventStream
+
+with deferred(__name__):
+    from batchlab import slurm
+    from batchlab.workload import event_stream
+    from batchlab.workload.logs import node_events
+
 
 __all__ = ["names_of_nodes", "outages_of", "with_outages"]
 
@@ -47,10 +54,13 @@ def with_outages(
     """
     if listing is None:
         return workload, external
-    from batchlab.workload.event_stream import EventStream, read_events  # noqa: PLC0415  # as above
 
     outages = outages_of(listing, names_of_nodes(machine), log, workload)
-    events = outages if external is None else EventStream([*outages, *read_events(external)])
+    events = (
+        outages
+        if external is None
+        else event_stream.EventStream([*outages, *event_stream.read_events(external)])
+    )
     return workload.without_node_failures(), events
 
 
@@ -59,9 +69,8 @@ def names_of_nodes(machine: MachineRequest) -> Sequence[str]:
     described = machine.described
     if machine.system is None or described is None or not described.policy:
         raise wrong_usage("names nodes as slurm.conf does; pass that file as --system.", "--node-events")
-    from batchlab.slurm import read_configuration  # noqa: PLC0415  # --help does without
 
-    return read_configuration(machine.system).in_service
+    return slurm.read_configuration(machine.system).in_service
 
 
 def outages_of(listing: Path, nodes: Sequence[str], log: LogRequest, workload: Workload) -> EventStream:
@@ -81,15 +90,13 @@ def outages_of(listing: Path, nodes: Sequence[str], log: LogRequest, workload: W
     WorkloadError
         If the listing cannot be read.
     """
-    from batchlab.workload.logs.node_events import read_node_events  # noqa: PLC0415  # --help does without
-
     origin = workload.header.unix_start_time
     if origin is None:
         raise wrong_usage(
             f"has dates, and {log.trace} does not say when it begins (UnixStartTime). Leave it out.",
             "--node-events",
         )
-    found = read_node_events(listing, nodes, origin=origin, timezone=log.timezone or "UTC")
+    found = node_events.read_node_events(listing, nodes, origin=origin, timezone=log.timezone or "UTC")
     for reason, count in found.skipped.items():
         typer.echo(f"note: {listing}: {count:,} {reason}: not used", err=True)
     return found.events

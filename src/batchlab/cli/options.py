@@ -10,9 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from batchlab.cli.failure import at_least_one, is_seed, wrong_usage
+from batchlab.core.lazy import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+with deferred(__name__):
+    from batchlab import policy
+    from batchlab.cli import recognised
+    from batchlab.cli import spooled as cli_spooled
+    from batchlab.platform import machines as platform_machines
+    from batchlab.system import machines, read
+    from batchlab.trace import catalogue
+
 
 __all__ = [
     "MACHINE",
@@ -61,36 +71,29 @@ def completed_words() -> list[str]:
 
 def complete_policy(incomplete: str) -> list[str]:
     """Complete names of policies, and names of rules for a key, as in ``easy(allocator=``."""
-    from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, PREDICTORS, SCHEDULERS  # noqa: PLC0415
-
     tables: dict[str, Iterable[str]] = {
-        "order": ORDERS,
-        "backfill": BACKFILLS,
-        "allocator": ALLOCATORS,
-        "predictor": PREDICTORS,
+        "order": policy.ORDERS,
+        "backfill": policy.BACKFILLS,
+        "allocator": policy.ALLOCATORS,
+        "predictor": policy.PREDICTORS,
     }
     found = _KEY.fullmatch(incomplete)
     if found is not None:
         names = [name for name in tables.get(found["key"], ()) if name.startswith(found["begin"])]
         return [f"{found['before']}{name})" for name in names]
-    known = {*ORDERS, *BACKFILLS, *DISCIPLINES, *SCHEDULERS} - {"none"}
+    known = {*policy.ORDERS, *policy.BACKFILLS, *policy.DISCIPLINES, *policy.SCHEDULERS} - {"none"}
     return sorted(name for name in known if name.startswith(incomplete))
 
 
 def complete_machine(incomplete: str) -> list[str]:
     """Complete names of ready machines and platforms; without a match, the shell completes files."""
-    from batchlab.platform.machines import MACHINES  # noqa: PLC0415  # --help does without
-    from batchlab.system import machines  # noqa: PLC0415  # as above
-
-    names = [*machines.NAMES, *(f"platform:{name}" for name in MACHINES)]
+    names = [*machines.NAMES, *(f"platform:{name}" for name in platform_machines.MACHINES)]
     return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_log(incomplete: str) -> list[str]:
     """Complete names of logs of the archive; without a match, the shell completes files."""
-    from batchlab.trace.catalogue import entries  # noqa: PLC0415  # --help does without
-
-    return [trace.name for trace in entries() if incomplete and trace.name.startswith(incomplete)]
+    return [trace.name for trace in catalogue.entries() if incomplete and trace.name.startswith(incomplete)]
 
 
 def numbers(text: str, option: str) -> dict[str, float]:
@@ -208,20 +211,17 @@ def _read_once(parameter: typer.CallbackParam, value: Path | None) -> Path | Non
     """Return a file that can be read again."""
     if value is None or (value.is_file() and str(value) != "-"):
         return value
-    from batchlab.cli.spooled import spooled  # noqa: PLC0415  # most inputs are files
 
-    return spooled(value, parameter.opts[0])
+    return cli_spooled.spooled(value, parameter.opts[0])
 
 
 def _located(parameter: typer.CallbackParam, value: Path | None) -> Path | None:
     """Return the file of a machine; for a ready machine, look it up by name."""
     if value is None:
         return None
-    from batchlab.cli.recognised import check_kind  # noqa: PLC0415  # --help does without
-    from batchlab.system.read import located  # noqa: PLC0415  # as above
 
-    file = Path(located(_read_once(parameter, value) or value))
-    check_kind(file, "--system", "system", "platform", "slurm")
+    file = Path(read.located(_read_once(parameter, value) or value))
+    recognised.check_kind(file, "--system", "system", "platform", "slurm")
     return file
 
 

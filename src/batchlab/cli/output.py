@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from batchlab.cli.process import peak_memory
+from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Facts, render
 
 if TYPE_CHECKING:
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
     from batchlab.core.text_tables import Block
     from batchlab.experiment.course import Course
     from batchlab.result.result import Result
+
+with deferred(__name__):
+    from rich import console
+    from rich import progress as rich_progress
+
+    from batchlab.result import summary
+
 
 __all__ = [
     "as_json",
@@ -118,10 +126,8 @@ def print_result(
     result: Result, form: Format, directory: Path | None, further: Iterable[tuple[str, str]] = ()
 ) -> None:
     """Print a result like `print_answer`."""
-    from batchlab.result.summary import blocks  # noqa: PLC0415  # --help does without
-
     print_answer(
-        lambda: blocks(result.facts, result.metrics(), result.elapsed, result.warnings),
+        lambda: summary.blocks(result.facts, result.metrics(), result.elapsed, result.warnings),
         result.metrics,
         form,
         directory,
@@ -327,51 +333,56 @@ def _patient_bar(title: str, make: Callable[[], Progress]) -> Iterator[Callable[
 
 
 def _transfer_bar() -> Progress:
-    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn  # noqa: PLC0415  # as below
 
-    return _with_columns(DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    return _with_columns(
+        rich_progress.DownloadColumn(),
+        rich_progress.TransferSpeedColumn(),
+        rich_progress.TimeRemainingColumn(),
+    )
 
 
 def _bar() -> Progress:
-    from rich.progress import TextColumn, TimeRemainingColumn  # noqa: PLC0415  # most are over before
 
     return _with_columns(
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+        rich_progress.TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
         *_course(),
-        TimeRemainingColumn(compact=True),
-        TextColumn("left"),
+        rich_progress.TimeRemainingColumn(compact=True),
+        rich_progress.TextColumn("left"),
     )
 
 
 def _experiment_bar() -> Progress:
-    from rich.progress import TextColumn, TimeRemainingColumn  # noqa: PLC0415  # as above
 
     return _with_columns(
-        TextColumn("{task.fields[runs]:,}/{task.total:,.0f} runs"),
-        TextColumn("{task.fields[rate]}"),
-        TextColumn("{task.fields[moment]}", style="cyan"),
-        TimeRemainingColumn(compact=True),
-        TextColumn("left"),
+        rich_progress.TextColumn("{task.fields[runs]:,}/{task.total:,.0f} runs"),
+        rich_progress.TextColumn("{task.fields[rate]}"),
+        rich_progress.TextColumn("{task.fields[moment]}", style="cyan"),
+        rich_progress.TimeRemainingColumn(compact=True),
+        rich_progress.TextColumn("left"),
     )
 
 
 def _count_bar() -> Progress:
-    from rich.progress import TextColumn, TimeElapsedColumn  # noqa: PLC0415  # most are over before
 
-    return _with_columns(TextColumn("{task.completed:,.0f} jobs done"), *_course(), TimeElapsedColumn())
+    return _with_columns(
+        rich_progress.TextColumn("{task.completed:,.0f} jobs done"),
+        *_course(),
+        rich_progress.TimeElapsedColumn(),
+    )
 
 
 def _course() -> tuple[ProgressColumn, ...]:
-    from rich.progress import TextColumn  # noqa: PLC0415  # as above
 
-    return TextColumn("{task.fields[rate]}"), TextColumn("{task.fields[moment]}", style="cyan")
+    return rich_progress.TextColumn("{task.fields[rate]}"), rich_progress.TextColumn(
+        "{task.fields[moment]}", style="cyan"
+    )
 
 
 def _with_columns(*columns: ProgressColumn) -> Progress:
-    from rich.console import Console  # noqa: PLC0415  # as above
-    from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415
 
     # The title is the user's text; brackets in it are not markup.
-    title = TextColumn("{task.description}", markup=False)
-    bar = BarColumn(bar_width=None)
-    return Progress(title, bar, *columns, console=Console(stderr=True), transient=True, expand=True)
+    title = rich_progress.TextColumn("{task.description}", markup=False)
+    bar = rich_progress.BarColumn(bar_width=None)
+    return rich_progress.Progress(
+        title, bar, *columns, console=console.Console(stderr=True), transient=True, expand=True
+    )

@@ -23,6 +23,7 @@ from batchlab.cli.request import (
     machine_for,
     not_streamed,
 )
+from batchlab.core.lazy import deferred
 from batchlab.options import RunOptions
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.result.summary import blocks, how_it_was_run, submitted
@@ -44,6 +45,14 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.simulation import Simulation
     from batchlab.system import System
+
+with deferred(__name__):
+    from batchlab import monitor
+    from batchlab.result import near as result_near
+    from batchlab.result import table
+    from batchlab.simulation import from_kernel
+    from batchlab.workload import calendar_time, swf
+
 
 __all__ = ["plain_run"]
 
@@ -217,13 +226,10 @@ class Watch:
     def near(self) -> tuple[Mapping[str, Any] | None, Callable[[], LogFacts]]:
         """Return the log's own schedule next to the simulated one, and a function for the log's facts."""
         if self._simulation is not None:
-            from batchlab.result import near  # noqa: PLC0415  # it needs polars
-            from batchlab.result.table import jobs_table  # noqa: PLC0415  # as above
-
             result = self._simulation.result()
-            jobs = jobs_table(result.workload, self._system, result.outcome)
-            found = near.overview(result.workload, jobs, self._system).get("log")
-            return cast("Mapping[str, Any] | None", found), lambda: near.facts_of(result.workload)
+            jobs = table.jobs_table(result.workload, self._system, result.outcome)
+            found = result_near.overview(result.workload, jobs, self._system).get("log")
+            return cast("Mapping[str, Any] | None", found), lambda: result_near.facts_of(result.workload)
         read = self._log.facts["read"]
 
         def facts() -> LogFacts:
@@ -253,19 +259,15 @@ class Watch:
         return int((self._columns["columns"]["requested_memory"] > 0).sum())
 
     def _date(self, time: float) -> datetime | None:
-        from batchlab.workload.calendar_time import CalendarTime  # noqa: PLC0415  # for terminals only
 
-        return CalendarTime.of(self._header, self._system.start_time).date(time)
+        return calendar_time.CalendarTime.of(self._header, self._system.start_time).date(time)
 
     def _made(self) -> Monitor:
-        from batchlab.monitor import Monitor  # noqa: PLC0415  # most runs are over before
-        from batchlab.simulation.from_kernel import simulation_from_kernel  # noqa: PLC0415  # as above
-        from batchlab.workload.swf import workload_of_log  # noqa: PLC0415  # as above
 
         log = self._request.log
-        workload = workload_of_log(self._columns, str(log.trace), ("mem",) if log.use_memory else ())
-        simulation = simulation_from_kernel(
+        workload = swf.workload_of_log(self._columns, str(log.trace), ("mem",) if log.use_memory else ())
+        simulation = from_kernel.simulation_from_kernel(
             self._kernel, workload, self._system, self._policy, self._request.options
         )
         self._simulation = simulation
-        return Monitor(simulation, title=log.trace.name, memory=peak_memory, began=self._began)
+        return monitor.Monitor(simulation, title=log.trace.name, memory=peak_memory, began=self._began)

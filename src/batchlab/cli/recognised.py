@@ -6,9 +6,14 @@ import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from batchlab.cli.failure import wrong_usage
+from batchlab.core.lazy import deferred
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+with deferred(__name__):
+    from batchlab.workload import formats
+
 
 __all__ = ["Kind", "check_kind", "kind_of"]
 
@@ -96,22 +101,21 @@ def kind_of(path: Path) -> Kind | None:
 
 
 def _kind_by_content(path: Path) -> Kind | None:
-    from batchlab.workload.formats import beginning, is_table, log_format  # noqa: PLC0415  # --help does without
 
-    begin = beginning(path)
+    begin = formats.beginning(path)
     if _SWF.match(begin):
         return "log"
     if begin.startswith(b"{"):
-        if log_format(path) == "sacct":
+        if formats.log_format(path) == "sacct":
             return "log"
         return next((kind for kind, form in _JSON if re.search(form, begin)), None)
     # Before logs and tables: recognising data sets in JSON needs their mappings, and much memory.
     described = next((kind for kind, form in _TEXTS if re.match(form, begin)), None)
     if described is not None:
         return described
-    if log_format(path) != "swf":
+    if formats.log_format(path) != "swf":
         return "log"
-    return "table" if is_table(path) else None
+    return "table" if formats.is_table(path) else None
 
 
 def check_kind(path: Path, argument: str, *taken: Kind) -> None:

@@ -13,6 +13,7 @@ from batchlab.cli.node_events import with_outages
 from batchlab.cli.output import print_result, run_bar
 from batchlab.cli.process import peak_memory, wait_no_longer
 from batchlab.cli.request import check_counting, check_nodes, check_platform, machine_for, read_log
+from batchlab.core.lazy import deferred
 from batchlab.core.outputs import write_table_file
 from batchlab.monitor.pace import Serving
 from batchlab.workload.calendar_time import CalendarTime
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import Workload
     from batchlab.workload.event_stream import EventStream
+
+with deferred(__name__):
+    from batchlab import report
+    from batchlab.slurm import twin as slurm_twin
+
 
 __all__ = ["keep_serving", "monitored", "replay", "with_fitted"]
 
@@ -53,10 +59,8 @@ def with_fitted(
     tuple
         The workload, with submit times as the controller sees them; the policy; the options with overheads.
     """
-    from batchlab.slurm.twin import Twin, read_fitted  # noqa: PLC0415  # it needs SciPy
-
-    twin = Twin(name="--policy", system=system, policy=policy, options=options)
-    fitted = read_fitted(path).applied(twin)
+    twin = slurm_twin.Twin(name="--policy", system=system, policy=policy, options=options)
+    fitted = slurm_twin.read_fitted(path).applied(twin)
     return (
         workload.shift(fitted.submission),
         fitted.policy,
@@ -189,8 +193,6 @@ def _write(request: RunRequest, result: Result) -> None:
     if request.events is not None:
         write_events(result.events, request.events)
     if request.report is not None:
-        from batchlab import report  # noqa: PLC0415  # heavy, and an extra
-
         title = f"{request.log.name or request.log.trace.name} under {result.policy}"
         report.write(result, request.report, title=title, command=command)
 

@@ -13,7 +13,8 @@ from batchlab.cli.options import amounts
 from batchlab.cli.output import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
 from batchlab.core.declared import option_of
-from batchlab.errors import SimulationError
+from batchlab.core.lazy import deferred
+from batchlab.errors import SimulationError, TraceError
 from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
@@ -31,6 +32,22 @@ if TYPE_CHECKING:
     from batchlab.workload.header import Header
     from batchlab.workload.mappings.mapping import LogMapping
     from batchlab.workload.workload import Workload
+
+with deferred(__name__):
+    from batchlab import application
+    from batchlab import system as batchlab_system
+    from batchlab.bridge import batsim, elastisim
+    from batchlab.cli import output
+    from batchlab.cli import spooled as cli_spooled
+    from batchlab.core import outputs, python_file
+    from batchlab.observer import description
+    from batchlab.observer import given as observer_given
+    from batchlab.policy import load
+    from batchlab.simulation import service, sleep
+    from batchlab.trace import traces
+    from batchlab.workload import formats
+    from batchlab.workload.mappings import read as mappings_read
+
 
 __all__ = [
     "LogRequest",
@@ -102,15 +119,13 @@ class MachineRequest:
                 raise wrong_usage("describes the whole machine; leave out --nodes and --cores.", "--system")
             if self.equivalence is not None:
                 raise wrong_usage("says itself what a processor is; leave out --equivalence.", "--system")
-            from batchlab.system import read_system  # noqa: PLC0415  # only files need it
 
-            return read_system(self.system)
+            return batchlab_system.read_system(self.system)
         each = self.cores_of_processor
         if self.nodes is None:
             return None
-        from batchlab.system import System  # noqa: PLC0415  # --help does without
 
-        return System.homogeneous(
+        return batchlab_system.System.homogeneous(
             nodes=self.nodes, resources={"core": self.cores or each}, equivalence={"core": each}
         )
 
@@ -189,11 +204,9 @@ def input_files(log: LogRequest, machine: MachineRequest) -> dict[str, Path]:
 
 def python_files(policies: Sequence[str], observers: Sequence[str]) -> dict[str, Path]:
     """Return the Python files that define policies and observers, by role: ``policy``, ``policy 2``."""
-    from batchlab.core.python_file import file_of  # noqa: PLC0415  # --help does without
-
     found: dict[str, Path] = {}
     for role, texts in (("policy", policies), ("observer", observers)):
-        files = dict.fromkeys(file for file in map(file_of, texts) if file is not None)
+        files = dict.fromkeys(file for file in map(python_file.file_of, texts) if file is not None)
         found |= {role if number == 1 else f"{role} {number}": file for number, file in enumerate(files, 1)}
     return found
 
@@ -220,9 +233,7 @@ def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
         The file, and the name of the log if the file came from the catalogue.
     """
     if str(given) == "-" or not (given.is_file() or given.is_dir()):
-        from batchlab.cli.spooled import piped, spooled  # noqa: PLC0415  # most logs are files
-
-        given = (piped if stream else spooled)(given, "'TRACE'")
+        given = (cli_spooled.piped if stream else cli_spooled.spooled)(given, "'TRACE'")
     check_kind(given, "'TRACE'", "log", "table", "elastisim_jobs", "batsim")
     if given.is_dir():
         raise wrong_usage(f"File {str(given)!r} is a directory", "'TRACE'")
@@ -231,16 +242,13 @@ def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
     missing = f"File {str(given)!r} does not exist"
     if given.name != str(given):
         raise wrong_usage(missing, "'TRACE'")
-    from batchlab.core.outputs import protect  # noqa: PLC0415  # here too
-    from batchlab.errors import TraceError  # noqa: PLC0415  # for names only
-    from batchlab.trace import traces  # noqa: PLC0415  # here too
 
     try:
         name = traces.find(given.name).name
     except TraceError as error:
         raise wrong_usage(f"{missing}; {error}", "'TRACE'") from None
     path = traces.path(name)
-    protect(path)
+    outputs.protect(path)
     return path, name
 
 
@@ -291,7 +299,6 @@ def _read_any(log: LogRequest, systems: Sequence[System]) -> Workload:
 
 
 def _read_json(log: LogRequest) -> Workload:
-    from batchlab.bridge import batsim, elastisim  # noqa: PLC0415  # only these need them
 
     if kind_of(log.trace) != "batsim":
         return elastisim.read_workload(log.trace, folder=log.applications)
@@ -303,28 +310,23 @@ def _read_json(log: LogRequest) -> Workload:
 
 def is_log(log: LogRequest) -> bool:
     """Return whether the file is a log, not a table or jobs of another simulator; by content or format."""
-    from batchlab.workload.formats import FORM_OPTIONS, is_table  # noqa: PLC0415  # --help does without
-
-    if not FORM_OPTIONS.isdisjoint(log.given):
+    if not formats.FORM_OPTIONS.isdisjoint(log.given):
         return True
-    return format_of(log) != "swf" or not (is_table(log.trace) or _is_json(log.trace))
+    return format_of(log) != "swf" or not (formats.is_table(log.trace) or _is_json(log.trace))
 
 
 def _is_json(path: Path) -> bool:
-    from batchlab.workload.formats import beginning  # noqa: PLC0415  # --help does without
 
-    return path.suffix.lower() == _JOBS or beginning(path).startswith(b"{")
+    return path.suffix.lower() == _JOBS or formats.beginning(path).startswith(b"{")
 
 
 def format_of(log: LogRequest) -> LogFormat:
     """Return the format of a log: as given, or by its first line."""
-    from batchlab.workload.formats import format_by  # noqa: PLC0415  # --help does without
-
     if log.mapping is not None and log.log_format not in (None, "mapped"):
         raise wrong_usage(
             "is about files that --mapping describes; leave one of the two out.", "--log-format"
         )
-    return format_by(log.trace, log.given)
+    return formats.format_by(log.trace, log.given)
 
 
 def data_set_warnings(log: LogRequest) -> list[str]:
@@ -332,9 +334,8 @@ def data_set_warnings(log: LogRequest) -> list[str]:
     if log.log_format != "swf":
         # Data sets are recognised by their content otherwise.
         return []
-    from batchlab.workload.formats import beginning, named_data_set  # noqa: PLC0415  # --help does without
 
-    line = named_data_set(beginning(log.trace), log.trace)
+    line = formats.named_data_set(formats.beginning(log.trace), log.trace)
     return [] if line is None else [line]
 
 
@@ -342,19 +343,17 @@ def mapping_of(log: LogRequest) -> LogMapping | None:
     """Return the mapping of a data set, as given or found by its columns; None for other files."""
     if format_of(log) != "mapped":
         return None
-    from batchlab.workload.mappings.read import mapping_of_source  # noqa: PLC0415  # most files are others
 
-    return mapping_of_source(log.trace, log.mapping)
+    return mappings_read.mapping_of_source(log.trace, log.mapping)
 
 
 def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
-    from batchlab.workload.formats import foreign_option, read_by  # noqa: PLC0415  # the library, when needed
 
     if log.applications is not None:
         raise wrong_usage(f"is about jobs that name applications; {log.trace} is a log.", "--applications")
     form = format_of(log)
     given = {**log.given}
-    foreign = foreign_option(form, given)
+    foreign = formats.foreign_option(form, given)
     if foreign is not None:
         raise wrong_usage(
             f"is no option of logs of format {form}; {log.trace} is one. Leave it out.",
@@ -366,7 +365,7 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
         given["use_memory"] = any(map(gives_memory, systems))
     if form in {"sacct", "jobcomp"}:
         given["partition_limits"] = _partition_limits(systems)
-    read = read_by(log.trace, given)
+    read = formats.read_by(log.trace, given)
     if log.use_memory is None:
         # Systems with memory use the column by its name; others ignore it.
         return replace(read, resources=tuple(name for name in read.resources if name != "mem"))
@@ -375,9 +374,7 @@ def _read(log: LogRequest, systems: Sequence[System]) -> Workload:
 
 def _check_header(log: LogRequest) -> None:
     """Raise if a dump of sacct has no header: no reader recognises it."""
-    from batchlab.workload.formats import beginning  # noqa: PLC0415  # the library, when it is needed
-
-    if _NO_HEADER.match(beginning(log.trace)):
+    if _NO_HEADER.match(formats.beginning(log.trace)):
         step = "name its fields as in sacct --format: --fields JobID,User,Submit,…"
         raise wrong_usage(f"{log.trace} looks like a dump of sacct without a header; {step}", "'TRACE'")
 
@@ -386,9 +383,8 @@ def gives_memory(system: System) -> bool:
     """Return whether a system is that of a slurm.conf that allocates memory to jobs."""
     if "mem" not in system.resources or not system.policy:
         return False
-    from batchlab.policy.load import policy_of  # noqa: PLC0415  # the library, when it is needed
 
-    return policy_of(system.policy).slurm is not None
+    return load.policy_of(system.policy).slurm is not None
 
 
 def _partition_limits(systems: Sequence[System]) -> dict[str, float]:
@@ -415,9 +411,7 @@ def check_counting(system: System | None) -> None:
 
 def _applications(folder: Path) -> dict[str, Application]:
     """Read every application of a folder, keyed by file name without the suffix."""
-    from batchlab.application import read_application  # noqa: PLC0415  # only these need it
-
-    return {file.stem: read_application(file) for file in sorted(folder.glob("*.json"))}
+    return {file.stem: application.read_application(file) for file in sorted(folder.glob("*.json"))}
 
 
 def machine_for(
@@ -466,8 +460,6 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
     System
         The machine; its name states its origin.
     """
-    from batchlab.trace.traces import machine_of_sizes  # noqa: PLC0415  # --help does without
-
     said = machine.equivalence is not None
     each = machine.cores_of_processor if said else header.processor.get("core", 1)
     sizes = header.node_sizes(None if machine.cores is None else machine.cores // each)
@@ -476,7 +468,7 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
             "is missing, and the log's header has no MaxProcs. Pass --nodes and --cores, or --system.",
             "--nodes",
         )
-    system = machine_of_sizes(sizes, _assumed(header, machine, sizes), each)
+    system = traces.machine_of_sizes(sizes, _assumed(header, machine, sizes), each)
     if machine.cores is None or machine.cores % each == 0:
         return system
     groups = tuple(replace(group, resources={"core": machine.cores}) for group in system.groups)
@@ -499,14 +491,12 @@ def policy_for(policy: str | None, machine: MachineRequest) -> Policy:
         The given policy, else the policy of the system's description (Slurm's files have one), else ``fcfs``;
         adapted to this machine by `Policy.on`.
     """
-    from batchlab.policy.load import policy_of  # noqa: PLC0415  # --help does without
-
-    given = None if policy is None else policy_of(policy)
+    given = None if policy is None else load.policy_of(policy)
     if given is not None and not given.configured and given.slurm is None:
         return given
     system = None if machine.system is None else machine.described
     configured = "" if system is None else system.policy
-    return (given or policy_of(configured or "fcfs")).on(configured)
+    return (given or load.policy_of(configured or "fcfs")).on(configured)
 
 
 def _assumed(header: Header, machine: MachineRequest, sizes: Sequence[tuple[int, int]]) -> str:
@@ -533,9 +523,8 @@ def _mapped_machine(log: LogRequest, machine: MachineRequest) -> System | None:
     mapping = mapping_of(log)
     if mapping is None or not mapping.machine:
         return None
-    from batchlab.system import read_system  # noqa: PLC0415  # only files need it
 
-    return read_system(mapping.machine)
+    return batchlab_system.read_system(mapping.machine)
 
 
 def _catalogued_machine(
@@ -548,7 +537,6 @@ def _catalogued_machine(
     """
     if machine.cores is not None or machine.equivalence is not None:
         return None
-    from batchlab.trace import traces  # noqa: PLC0415  # --help does without
 
     if log.name is not None:
         return traces.system(log.name) if traces.find(log.name).node_sizes else None
@@ -566,10 +554,8 @@ def check_nodes(system: System, options: RunOptions) -> None:
     """Raise if the machine's nodes cannot follow the rules for sleep states or rates."""
     if options.sleep is None and options.control is None:
         return
-    from batchlab.simulation.service import service_inputs  # noqa: PLC0415  # --help does without NumPy
-    from batchlab.simulation.sleep import sleep_inputs  # noqa: PLC0415  # as above
 
-    for option, inputs in (("--sleep", sleep_inputs), ("--control", service_inputs)):
+    for option, inputs in (("--sleep", sleep.sleep_inputs), ("--control", service.service_inputs)):
         try:
             inputs(system, options)
         except SimulationError as error:
@@ -591,12 +577,9 @@ def observers_for(
         raise wrong_usage("is empty; give outages.csv, or uptime=… and repair_time=….", "--failures")
     if not (own or power or failures):
         return {}
-    from batchlab.cli.output import warn  # noqa: PLC0415  # plain runs do without
-    from batchlab.observer.description import observers_of  # noqa: PLC0415  # as above
-    from batchlab.observer.given import misspelt_hooks  # noqa: PLC0415  # as above
 
-    observers = observers_of(own or (), power or (), failures, seed=seed)
-    warn(line for each in observers.values() for line in misspelt_hooks(each))
+    observers = description.observers_of(own or (), power or (), failures, seed=seed)
+    output.warn(line for each in observers.values() for line in observer_given.misspelt_hooks(each))
     return observers
 
 

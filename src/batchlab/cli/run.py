@@ -54,6 +54,7 @@ from batchlab.cli.request import (
     policy_for,
     python_files,
 )
+from batchlab.core.lazy import deferred
 from batchlab.options import RunOptions  # noqa: TC001  # as above
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
@@ -62,6 +63,16 @@ if TYPE_CHECKING:
     from batchlab.result.result import Result
     from batchlab.system import System
     from batchlab.workload import Workload
+
+with deferred(__name__):
+    from batchlab import generate
+    from batchlab import policy as batchlab_policy
+    from batchlab.cli import plain_run as cli_plain_run
+    from batchlab.cli import replay as cli_replay
+    from batchlab.cli import stream as cli_stream
+    from batchlab.policy import load
+    from batchlab.result import summary
+
 
 __all__ = ["demo", "run"]
 
@@ -212,8 +223,6 @@ def run(
     watching = Watching(live, serve, host, port, pace, keep)
     check_watching(watching, stream=stream)
     if stream:
-        from batchlab.cli.stream import check_streamed  # noqa: PLC0415  # each way has its own dependencies
-
         files = {
             "--parquet": parquet,
             "--dispatch": dispatch,
@@ -222,7 +231,7 @@ def run(
             "--node-events": node_events,
             "--events": events,
         }
-        check_streamed(options, files)
+        cli_stream.check_streamed(options, files)
         check_unobserved(observer, power, failures)
     check_kept(options, out)
     if parquet and out is None:
@@ -248,16 +257,11 @@ def run(
         python_files=python_files([chosen or ""], observer or []),
     )
     if stream:
-        from batchlab.cli.stream import stream as run_stream  # noqa: PLC0415  # each way has its own dependencies
-
-        run_stream(request)
+        cli_stream.stream(request)
         return
-    from batchlab.cli.plain_run import plain_run  # noqa: PLC0415  # as above
 
-    if not plain_run(request):
-        from batchlab.cli.replay import replay  # noqa: PLC0415  # as above
-
-        replay(request)
+    if not cli_plain_run.plain_run(request):
+        cli_replay.replay(request)
 
 
 def _single(policies: list[str] | None) -> str | None:
@@ -286,24 +290,20 @@ def demo(
 ) -> None:
     """Make up a small workload, run it, and compare a few policies on it."""
     check_directory(out)
-    from batchlab.generate import demo_system, demo_workload  # noqa: PLC0415  # --help does without polars
-    from batchlab.policy import Policy  # noqa: PLC0415
-    from batchlab.policy.load import policy_of  # noqa: PLC0415
-    from batchlab.result.summary import compare  # noqa: PLC0415
 
-    chosen = policy_of(policy)
-    workload, system = demo_workload(jobs, seed=seed), demo_system()
+    chosen = load.policy_of(policy)
+    workload, system = generate.demo_workload(jobs, seed=seed), generate.demo_system()
     result = _simulated(workload, system, chosen, seed)
     if out is not None:
         result.write(out, command=cast("str", context.obj))
     print_result(result, form, out)
     if form != "text":
         return
-    others = [Policy.parse(name) for name in _COMPARED]
+    others = [batchlab_policy.Policy.parse(name) for name in _COMPARED]
     results = [result if other == chosen else _simulated(workload, system, other, seed) for other in others]
     runs = [(str(each.policy), each.metrics()) for each in results]
     typer.echo("\nThe same jobs under other policies:\n")
-    print_blocks(compare(runs))
+    print_blocks(summary.compare(runs))
     typer.echo("\nNow a log of your own: batchlab run LOG.swf.gz --nodes 120 --cores 2 --policy easy")
 
 

@@ -24,6 +24,8 @@ from batchlab.cli.output import as_json, progress_bar
 from batchlab.cli.process import wait_no_longer
 from batchlab.cli.request import LogRequest, located, read_log
 from batchlab.cli.slurm_report import report_lines
+from batchlab.core.lazy import deferred
+from batchlab.errors import TwinError
 from batchlab.options import RunOptions  # noqa: TC001  # typer reads the annotations
 from batchlab.options.run_options import RECORDED
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
@@ -34,6 +36,13 @@ if TYPE_CHECKING:
     from batchlab.slurm import Report
     from batchlab.slurm.twin import Parameter, Twin
     from batchlab.workload import Workload
+
+with deferred(__name__):
+    from batchlab import report as batchlab_report
+    from batchlab import slurm as batchlab_slurm
+    from batchlab.result import unused
+    from batchlab.slurm import twin as slurm_twin
+
 
 __all__ = ["PageFile", "Submission", "Trace", "Version", "fit", "note_ignored", "slurm", "what_if"]
 
@@ -71,10 +80,8 @@ PageFile = Annotated[
 
 def note_ignored(workload: Workload, twins: Sequence[Twin]) -> None:
     """Print the requests of jobs that the twins do not use."""
-    from batchlab.result.unused import ignored_requests, unfilled_nodes  # noqa: PLC0415  # --help does without
-
-    lines = [line for each in twins for line in ignored_requests(workload, each.system)]
-    lines += [line for each in twins for line in unfilled_nodes(workload, each.system, each.policy)]
+    lines = [line for each in twins for line in unused.ignored_requests(workload, each.system)]
+    lines += [line for each in twins for line in unused.unfilled_nodes(workload, each.system, each.policy)]
     for line in dict.fromkeys(lines):
         typer.echo(f"note: {line}", err=True)
 
@@ -166,15 +173,14 @@ def fit(
     check_page(report)
     # Ctrl-C prints the best trial so far.
     wait_no_longer()
-    from batchlab.slurm import twin as twins  # noqa: PLC0415  # --help does without
 
-    configured = twins.read_twin(conf, options=options, submission=submission, version=version)
+    configured = slurm_twin.read_twin(conf, options=options, submission=submission, version=version)
     sought = None if parameter is None else _sought(parameter, configured)
     request = LogRequest.of(located(trace), reading)
     workload = read_log(request, configured.system)
     note_ignored(workload, [configured])
     with progress_bar("fitting") as advance:
-        found = twins.fit(
+        found = slurm_twin.fit(
             workload,
             configured,
             parameters=sought,
@@ -189,25 +195,20 @@ def fit(
         )
     typer.echo(str(found) if form == "text" else as_json(found.to_dict()))
     if out is not None:
-        twins.write_fitted(found.fitted, out)
+        slurm_twin.write_fitted(found.fitted, out)
         typer.echo(f"\nwritten to {out}", err=form == "json")
     if report is not None:
-        from batchlab.report import write_fit  # noqa: PLC0415  # draws, which takes long to import
-
-        write_fit(found, report, source=str(trace))
+        batchlab_report.write_fit(found, report, source=str(trace))
         typer.echo(f"{'' if out else chr(10)}written to {report}", err=form == "json")
 
 
 def _sought(given: Sequence[str], configured: Twin) -> list[Parameter]:
     """Parse the values of ``--parameter``."""
-    from batchlab.errors import TwinError  # noqa: PLC0415  # as above
-    from batchlab.slurm.twin import parameter  # noqa: PLC0415  # as above
-
     found = []
     for text in given:
         name, sign, bounds = (part.strip() for part in text.partition("="))
         try:
-            found.append(parameter(configured, name, _bounds(text, bounds) if sign else None))
+            found.append(slurm_twin.parameter(configured, name, _bounds(text, bounds) if sign else None))
         except TwinError as error:
             raise wrong_usage(str(error), "--parameter") from None
     return found
@@ -274,15 +275,14 @@ def what_if(
 ) -> None:
     """Run the same jobs under several configurations, and compare how long they wait."""
     check_page(report)
-    from batchlab.slurm import twin  # noqa: PLC0415  # --help does without
 
     # Check the configurations before a long log is read.
     twins: list[Twin] = [
-        twin.read_twin(path, name=name, options=options, submission=submission, version=version)
+        slurm_twin.read_twin(path, name=name, options=options, submission=submission, version=version)
         for name, path in zip(names_of(conf), conf, strict=True)
     ]
     if fitted is not None:
-        values = twin.read_fitted(fitted)
+        values = slurm_twin.read_fitted(fitted)
         twins = [values.applied(each) for each in twins]
     request = LogRequest.of(located(trace), reading)
     workload = read_log(request, *(each.system for each in twins))
@@ -294,7 +294,7 @@ def what_if(
         workload = workload.without_node_failures()
     note_ignored(workload, twins)
     with progress_bar("simulating") as advance:
-        found = twin.what_if(
+        found = slurm_twin.what_if(
             workload,
             twins,
             seeds=range(options.seed, options.seed + seeds),
@@ -306,9 +306,7 @@ def what_if(
         )
     typer.echo(str(found) if form == "text" else as_json(found.to_dict()))
     if report is not None:
-        from batchlab.report import write_what_if  # noqa: PLC0415  # draws, which takes long to import
-
-        write_what_if(found, report, source=str(trace))
+        batchlab_report.write_what_if(found, report, source=str(trace))
         typer.echo(f"\nwritten to {report}", err=form == "json")
 
 
@@ -364,9 +362,7 @@ def check(
 
     Exits with 1 where keys or options are there that no release of Slurm has.
     """
-    from batchlab.slurm import check as checked  # noqa: PLC0415  # --help does without
-
-    report: Report = checked(path, version=version, accounts=accounts, qos=qos, unknown="keep")
+    report: Report = batchlab_slurm.check(path, version=version, accounts=accounts, qos=qos, unknown="keep")
     if form == "json":
         typer.echo(as_json(report.to_dict()))
     else:

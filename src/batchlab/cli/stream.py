@@ -21,6 +21,7 @@ from batchlab.cli.request import (
     not_streamed,
 )
 from batchlab.core.declared import declared, option_of
+from batchlab.core.lazy import deferred
 from batchlab.core.node_ranges import node_beyond, node_ranges
 from batchlab.core.vocabulary import INTERNAL_EVENTS
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
@@ -53,6 +54,14 @@ if TYPE_CHECKING:
 
     EventTuple = tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]
 
+with deferred(__name__):
+    from batchlab.options import drawing
+    from batchlab.options import overheads as options_overheads
+    from batchlab.result import manifest as result_manifest
+    from batchlab.workload import calendar_time, event_rules
+    from batchlab.workload import event_lines as workload_event_lines
+
+
 __all__ = ["StreamedEvents", "check_streamed", "scanned", "stream", "streamed_overheads"]
 
 
@@ -76,29 +85,27 @@ def streamed_overheads(overheads: Overheads, seed: int) -> StreamedOverheads:
     Failure
         If an overhead refers to a column of the jobs.
     """
-    from batchlab.options.overheads import PHASES  # noqa: PLC0415  # most runs do without
-
-    for phase in PHASES:
+    for phase in options_overheads.PHASES:
         base = overheads.delay(phase).base
         if isinstance(base, str) and base.isidentifier():
             rule = "has no table of jobs, whose column this would be. Name a time or a distribution"
             raise wrong_usage(f"{phase} = {base!r}: --stream {rule}.", "--overhead")
     return {
         "blocks": _blocks(overheads, seed),
-        "per_task": tuple(overheads.delay(phase).per_task for phase in PHASES),
+        "per_task": tuple(overheads.delay(phase).per_task for phase in options_overheads.PHASES),
         "counted": overheads.counted,
         "billed": overheads.billed,
     }
 
 
 def _blocks(overheads: Overheads, seed: int) -> Iterator[tuple[npt.NDArray[np.float64], ...]]:
-    from batchlab.options.drawing import refuse_infinite, sample_blocks  # noqa: PLC0415  # it needs NumPy
-    from batchlab.options.overheads import PHASES  # noqa: PLC0415  # as above
 
-    phases = [sample_blocks(phase, overheads.delay(phase), seed) for phase in PHASES]
+    phases = [
+        drawing.sample_blocks(phase, overheads.delay(phase), seed) for phase in options_overheads.PHASES
+    ]
     for block in zip(*phases, strict=True):
-        for phase, drawn in zip(PHASES, block, strict=True):
-            refuse_infinite(phase, drawn, "a job")
+        for phase, drawn in zip(options_overheads.PHASES, block, strict=True):
+            drawing.refuse_infinite(phase, drawn, "a job")
         yield tuple(drawn.clip(min=0.0) for drawn in block)
 
     # Time, kind, job_id, ranges of nodes, value, and whether jobs are killed.
@@ -147,8 +154,6 @@ def scanned(path: Path, system: System) -> StreamedEvents:
     WorkloadError
         If an event is invalid, or the events are not sorted by time.
     """
-    from batchlab.workload.event_rules import nodes_to_come  # noqa: PLC0415  # --help does without
-
     # The file is read twice; an option copies a pipe to a file.
     count = 0
 
@@ -158,16 +163,14 @@ def scanned(path: Path, system: System) -> StreamedEvents:
             count += 1
             yield event["event"], event.get("nodes", "")
 
-    absent = nodes_to_come(changes())
+    absent = event_rules.nodes_to_come(changes())
     return StreamedEvents(path, system, count, absent)
 
 
 def _checked(path: Path, system: System) -> Iterator[dict[str, Any]]:
     """Yield the events, checked as far as possible without the jobs."""
-    from batchlab.workload.event_lines import event_lines  # noqa: PLC0415  # --help does without
-
     before = float("-inf")
-    for line, event in event_lines(path):
+    for line, event in workload_event_lines.event_lines(path):
         place, time, kind = f"{path}:{line}", event["time"], event["event"]
         if kind in INTERNAL_EVENTS:
             rule = "is what a scheduler did. Leave such events out"
@@ -186,26 +189,19 @@ def _checked(path: Path, system: System) -> Iterator[dict[str, Any]]:
 
 def _check_subject(event: dict[str, Any], system: System, place: str) -> None:
     """Raise for events on limits and reservations: a streamed system has none."""
-    from batchlab.workload.event_rules import (  # noqa: PLC0415  # --help does without
-        RESERVATION_EVENTS,  # --help does without
-        changed_limit,
-        changed_reservation,
-    )
-
     try:
         if event["event"] == "limit":
-            changed_limit(event, system)
-        elif event["event"] in RESERVATION_EVENTS:
-            changed_reservation(event, system)
+            event_rules.changed_limit(event, system)
+        elif event["event"] in event_rules.RESERVATION_EVENTS:
+            event_rules.changed_reservation(event, system)
     except WorkloadError as error:
         raise WorkloadError(f"{place}: {error}") from None
 
 
 def _for_kernel(event: dict[str, Any]) -> EventTuple:
-    from batchlab.workload.event_rules import JOB_EVENTS  # noqa: PLC0415  # --help does without
 
     kind = event["event"]
-    job = event["job_id"] if kind in JOB_EVENTS else None
+    job = event["job_id"] if kind in event_rules.JOB_EVENTS else None
     value = event.get("value") if kind in {"requested_time", "priority"} else None
     ranges = node_ranges(event.get("nodes", ""))
     return event["time"], kind, job, ranges, value, event.get("jobs") == "kill"
@@ -381,9 +377,8 @@ def _run(
     header = _header(log)
 
     def date(time: float) -> datetime | None:
-        from batchlab.workload.calendar_time import CalendarTime  # noqa: PLC0415  # for terminals only
 
-        return CalendarTime.of(header, system.start_time).date(time)
+        return calendar_time.CalendarTime.of(header, system.start_time).date(time)
 
     try:
         with count_bar(str(policy), date) as count:
@@ -425,18 +420,16 @@ def _explained(error: ValueError, request: RunRequest) -> Exception:
 def _files(request: RunRequest) -> AbstractContextManager[OutputFiles | None]:
     if request.out is None:
         return nullcontext()
-    from batchlab.result.manifest import output_files  # noqa: PLC0415  # not needed without --out
 
-    return output_files(request.out)
+    return result_manifest.output_files(request.out)
 
 
 def _manifest(
     request: RunRequest, policy: Policy, system: System, events: StreamedEvents | None, notes: StreamNotes
 ) -> dict[str, object]:
-    from batchlab.result.manifest import manifest  # noqa: PLC0415  # not needed without --out
 
     known = {} if events is None else {"external_events": events.count}
-    return manifest(
+    return result_manifest.manifest(
         policy,
         system,
         options=request.options,

@@ -11,6 +11,7 @@ import typer
 
 from batchlab.cli.failure import is_pace
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.core.lazy import deferred
 from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from batchlab.monitor.runs import Run
+
+with deferred(__name__):
+    from batchlab.monitor import questions, runs
+
 
 __all__ = ["watch"]
 
@@ -45,8 +50,6 @@ def watch(
     ] = None,
 ) -> None:
     """Ask a simulation that is running how it stands: what waits, what runs where, what is in use."""
-    from batchlab.monitor import runs  # noqa: PLC0415  # --help does without
-
     as_json = form == "json"
     if words == ["runs"]:
         _print_runs(runs.runs(), as_json=as_json)
@@ -69,9 +72,7 @@ def watch(
 
 def _parsed(words: Sequence[str]) -> tuple[str | None, list[str]]:
     """Split words into the run and the question: a first word that is no question names a run."""
-    from batchlab.monitor.questions import QUESTIONS  # noqa: PLC0415  # --help does without
-
-    is_run = bool(words) and words[0] not in QUESTIONS and words[0][:1].isdecimal()
+    is_run = bool(words) and words[0] not in questions.QUESTIONS and words[0][:1].isdecimal()
     name = words[0] if is_run else None
     return name, list(words[is_run:]) or ["status"]
 

@@ -12,6 +12,7 @@ import typer
 from batchlab.cli.failure import check_report, is_in_directory, wrong_usage
 from batchlab.cli.options import system_file
 from batchlab.cli.recognised import check_kind
+from batchlab.core.lazy import deferred
 from batchlab.errors import ResultError, shown, suggest
 
 if TYPE_CHECKING:
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from batchlab.result.result import Result
+
+with deferred(__name__):
+    from batchlab import plot as plots
+    from batchlab import report as batchlab_report
+    from batchlab import system as batchlab_system
+    from batchlab.core import outputs
+    from batchlab.plot import canvas
+    from batchlab.result import plots as result_plots
+    from batchlab.result import read
+
 
 __all__ = [
     "Folders",
@@ -51,8 +62,6 @@ def write_results(
     inputs, command
         As for `Result.write`.
     """
-    from batchlab.core.outputs import output  # noqa: PLC0415  # --help does without
-
     listed: dict[str, list[str]] = {}
     number = 0
     for label, group in results.items():
@@ -61,7 +70,7 @@ def write_results(
             name = f"{number}-{re.sub(r'[^A-Za-z0-9_.]+', '-', label).strip('-')[:_LONGEST]}"
             result.write(folder / _FOLDER / name, inputs=inputs, command=command)
             listed.setdefault(label, []).append(f"{_FOLDER}/{name}")
-    with output(folder / _LIST, inputs=inputs.values()) as file:
+    with outputs.output(folder / _LIST, inputs=inputs.values()) as file:
         file.write(json.dumps(listed, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -115,11 +124,7 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     click.BadParameter
         If a folder has no result, or only some folders have labels.
     """
-    from batchlab.core.outputs import protect_set  # noqa: PLC0415  # --help does without
-    from batchlab.result.read import read_result  # noqa: PLC0415  # as above
-    from batchlab.system import read_system  # noqa: PLC0415  # as above
-
-    known = None if system is None else read_system(system)
+    known = None if system is None else batchlab_system.read_system(system)
     # The name of a folder may contain the sign.
     given = [("", each) if Path(each).is_dir() else each.rpartition("=")[::2] for each in folders]
     named: list[tuple[str, str]] = []
@@ -133,13 +138,13 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
             named.append((label, folder))
     for _, folder in named:
         check_kind(Path(folder), "DIR", "run")
-        protect_set(Path(folder))
+        outputs.protect_set(Path(folder))
     labels = [label for label, _ in named]
     if any(labels) and not all(labels):
         bare = next(folder for label, folder in named if not label)
         raise wrong_usage(f"{shown(bare)} has no label, others have; write LABEL={bare}.", "DIR")
     try:
-        results = [read_result(folder, system=known) for _, folder in named]
+        results = [read.read_result(folder, system=known) for _, folder in named]
     except ResultError as error:
         raise wrong_usage(str(error), "DIR") from error
     if not any(labels):
@@ -155,9 +160,7 @@ _SUFFIXES = (".png", ".pdf", ".svg")
 
 def _kinds() -> list[str]:
     """Return the names of the plots of results."""
-    from batchlab.result.plots import plots_of_results  # noqa: PLC0415  # --help does without
-
-    return sorted(plots_of_results())
+    return sorted(result_plots.plots_of_results())
 
 
 _Kind = Annotated[
@@ -189,14 +192,12 @@ def plot(
     if kind not in _kinds():
         raise wrong_usage(f"{kind}; no plot of results has this name.{suggest(kind, _kinds())}", "KIND")
     results = written_results(folders, system)
-    from batchlab import plot as plots  # noqa: PLC0415  # --help does without
-    from batchlab.plot.canvas import save_picture  # noqa: PLC0415  # as above
 
     figure: Figure | None = getattr(plots, kind)(results, title=title).get_figure(root=True)
     if figure is None:
         raise ResultError(f"{kind}: has drawn nothing.")
     try:
-        save_picture(figure, out, dpi=150, bbox_inches="tight")
+        canvas.save_picture(figure, out, dpi=150, bbox_inches="tight")
     except OSError as error:
         raise ResultError(f"{out}: {error.strerror or error}. Choose another file.") from error
     typer.echo(f"plot          {out}")
@@ -221,7 +222,6 @@ def report(
     """Report on runs that were written, in one page that opens anywhere."""
     check_report(out, "--out")
     results = written_results(folders, system)
-    from batchlab.report import write  # noqa: PLC0415  # --help does without
 
-    write(results, out, title=title, baseline=baseline)
+    batchlab_report.write(results, out, title=title, baseline=baseline)
     typer.echo(f"report        {out}")

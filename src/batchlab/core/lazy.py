@@ -1,19 +1,67 @@
-"""Packages with lazily imported names, so that `batchlab --help` imports none of them.
+"""Names and modules that are imported when they are first used, so that `batchlab --help` does without them.
 
-The names are listed in the package's stub, ``__init__.pyi``, one per line: ``from HOME import NAME as NAME``;
-``from HOME import *`` in the stub of a module stands for all names in the stub of the package HOME.
+`attach` is for the names of a package, `deferred` for the modules that a module uses.
+
+The names of a package are listed in its stub, ``__init__.pyi``, one per line: ``from HOME import NAME as
+NAME``; ``from HOME import *`` in the stub of a module stands for all names in the stub of the package HOME.
 Therefore type checkers, which read the stub only, and the package use the same list.
 """
 
+import builtins
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["attach", "gather", "import_late", "make_dir"]
+__all__ = ["attach", "deferred", "gather", "import_late", "make_dir"]
+
+
+class _DeferredModule:
+    """Stands for a module, and imports it whenever a name of it is used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the module has
+        return getattr(import_module(self._name), name)
+
+
+@contextmanager
+def deferred(importer: str) -> Iterator[None]:
+    """Delay the imports of a ``with`` block, each until a name of its module is first used.
+
+    All of them have the form ``from package import module``, as type checkers read them. Until then nothing
+    is searched for, and `sys.modules` stays as it is.
+
+    Parameters
+    ----------
+    importer
+        Name of the module with the block, ``__name__``. Imports of other modules meanwhile are as usual.
+
+    Examples
+    --------
+    >>> with deferred(__name__):
+    ...     from batchlab.core import units
+    >>> units.format_duration(90)
+    '00:01:30'
+    """
+    usual = builtins.__import__
+
+    def delay(package: str, namespace: Any = None, *others: Any) -> Any:  # noqa: ANN401  # as the usual one
+        if namespace is None or namespace.get("__name__") != importer:
+            return usual(package, namespace, *others)
+        _locals, names, *_level = others
+        return SimpleNamespace(**{each: _DeferredModule(f"{package}.{each}") for each in names})
+
+    builtins.__import__ = delay  # type: ignore[assignment]  # it returns what stands for modules
+    try:
+        yield
+    finally:
+        builtins.__import__ = usual
 
 
 def attach(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:

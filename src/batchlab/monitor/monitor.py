@@ -8,6 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self, TextIO
 
+from batchlab.core.lazy import deferred
 from batchlab.errors import MonitorError
 from batchlab.monitor.pace import Pace, PaceControl, Serving, drive
 from batchlab.monitor.snapshot import History, Phase, RunFacts, Snapshot, SnapshotExchange
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from batchlab.monitor.server import Server
     from batchlab.result.result import Result
     from batchlab.simulation import Simulation
+
+with deferred(__name__):
+    from batchlab.monitor import panel, runs, server
+
 
 __all__ = ["Monitor"]
 
@@ -117,16 +122,12 @@ class Monitor:
         with contextlib.ExitStack() as stack:
             if serve:
                 self._exchange.publish(self._snapshot("running"))
-                # Imported late: starlette and uvicorn are needed for the page only.
-                from batchlab.monitor.server import Server  # noqa: PLC0415
 
                 self._server = stack.enter_context(
-                    Server(self._exchange, self._history, serve, self._control)
+                    server.Server(self._exchange, self._history, serve, self._control)
                 )
             if live:
-                from batchlab.monitor.panel import Display  # noqa: PLC0415  # most runs need no rich
-
-                self._display = stack.enter_context(Display(self._stream))
+                self._display = stack.enter_context(panel.Display(self._stream))
             self._stack = stack.pop_all()
         return self
 
@@ -212,13 +213,11 @@ class Monitor:
 
     def _listen(self) -> None:
         """Start to answer queries; a failure to listen does not stop the run."""
-        from batchlab.monitor.runs import Endpoint  # noqa: PLC0415  # most runs are over before
-
         self._asked = True
         self._exchange.publish(self._snapshot("running"))
         with contextlib.suppress(OSError, MonitorError):
             self._stack.enter_context(
-                Endpoint(self._exchange, workload=self._facts.title, policy=self._facts.policy)
+                runs.Endpoint(self._exchange, workload=self._facts.title, policy=self._facts.policy)
             )
 
     def _longest(self) -> float:

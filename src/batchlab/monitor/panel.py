@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from batchlab.core.lazy import deferred
 from batchlab.core.markup import Html, element
 from batchlab.core.units import format_duration
 
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from batchlab.monitor.snapshot import Snapshot
+
+with deferred(__name__):
+    from rich import console as rich_console
+    from rich import constrain, progress_bar, table, text
+    from rich import live as rich_live
+    from rich import panel as rich_panel
+
 
 __all__ = ["Display", "ProgressBar", "compact", "line", "panel"]
 
@@ -48,12 +56,12 @@ class Display:
         if not self._stream.isatty():
             self._next += _FIRST_LINE
             return self
-        from rich.console import Console  # noqa: PLC0415  # lines do without
-        from rich.live import Live  # noqa: PLC0415  # here too
 
-        console = Console(file=self._stream)
+        console = rich_console.Console(file=self._stream)
         # Redrawn on new snapshots only; a refresh thread would redraw the same panel.
-        live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+        live = rich_live.Live(
+            console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+        )
         self._live = self._stack.enter_context(live)
         return self
 
@@ -116,54 +124,50 @@ def panel(snapshot: Snapshot) -> RenderableType:
     rich renderable
         The panel, at most 100 columns wide.
     """
-    # Imported late: lines do not need rich, and most runs end before anything is drawn.
-    from rich.constrain import Constrain  # noqa: PLC0415
-    from rich.panel import Panel  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    rows = Table.grid(padding=(0, 2), expand=True)
+    rows = table.Table.grid(padding=(0, 2), expand=True)
     rows.add_column(style="dim", no_wrap=True)
     rows.add_column(ratio=1)
     for label, value in _rows(snapshot):
         rows.add_row(label, value)
-    box = Panel(
+    box = rich_panel.Panel(
         rows,
-        title=Text.assemble((snapshot.facts.policy, "bold"), (f"  {snapshot.facts.title}", "dim")),
+        title=text.Text.assemble((snapshot.facts.policy, "bold"), (f"  {snapshot.facts.title}", "dim")),
         title_align="left",
-        subtitle=Text(snapshot.phase, "dim"),
+        subtitle=text.Text(snapshot.phase, "dim"),
         subtitle_align="right",
         border_style={"running": "cyan", "done": "green", "stopped": "red"}[snapshot.phase],
     )
-    return Constrain(box, _WIDEST)
+    return constrain.Constrain(box, _WIDEST)
 
 
 def _rows(snapshot: Snapshot) -> Iterator[tuple[str, RenderableType]]:
-    from rich.text import Text  # noqa: PLC0415  # as above
 
     yield "jobs", _bar(snapshot.share_done, f"{_share_done(snapshot)} of {snapshot.jobs:,} done", "cyan")
     for name, total in snapshot.facts.system.total.items():
         share = snapshot.status.utilisation[name]
         if not math.isnan(share):
             yield name, _bar(share, f"{_percent(share)} of {total:,} in use", "magenta")
-    yield "time", Text(_moment(snapshot))
+    yield "time", text.Text(_moment(snapshot))
     counts = snapshot.status.counts
     # The main states are always shown, others only if jobs are in them.
     shown = [name for name, number in counts.items() if name != "loaded" and (number or name in _ALWAYS)]
-    yield "", Text("   ").join(Text.assemble((f"{counts[name]:,}", "bold"), f" {name}") for name in shown)
+    yield (
+        "",
+        text.Text("   ").join(
+            text.Text.assemble((f"{counts[name]:,}", "bold"), f" {name}") for name in shown
+        ),
+    )
     if drained := int(snapshot.status.drained.sum()):
-        yield "nodes", Text(f"{drained:,} of {snapshot.facts.system.nodes:,} drained", "red")
-    yield "cost", Text("   ".join(_costs(snapshot)))
+        yield "nodes", text.Text(f"{drained:,} of {snapshot.facts.system.nodes:,} drained", "red")
+    yield "cost", text.Text("   ".join(_costs(snapshot)))
 
 
 def _bar(share: float, told: str, style: str) -> RenderableType:
-    from rich.progress_bar import ProgressBar  # noqa: PLC0415  # as above
-    from rich.table import Table  # noqa: PLC0415  # as above
 
-    row = Table.grid(padding=(0, 2))
+    row = table.Table.grid(padding=(0, 2))
     row.add_column(width=32)
     row.add_column(no_wrap=True)
-    bar = ProgressBar(total=1.0, completed=share, complete_style=style, finished_style=style)
+    bar = progress_bar.ProgressBar(total=1.0, completed=share, complete_style=style, finished_style=style)
     row.add_row(bar, told)
     return row
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from batchlab._kernel import watts_by_mode
 from batchlab.core import rules
+from batchlab.core.lazy import deferred
 from batchlab.errors import ResultError, shown
 from batchlab.observer.power import NodePower, draws_of_groups
 from batchlab.result.course import Steps, rates_of, span_of
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.int64]
     Prices: TypeAlias = "RatePrices | NodeDraws"
+
+with deferred(__name__):
+    from batchlab import observer
+
 
 __all__ = [
     "BUSY",
@@ -126,13 +131,11 @@ class RatePrices:
         >>> prices.of_nodes(4)[2.0]
         NodePower(idle=80, busy=80, per_unit={'core': 30}, drained=0.0)
         """
-        from batchlab.observer import NodePower  # noqa: PLC0415  # not needed where no power is measured
-
         found = {}
         for rate, busy in self.busy.items():
             idle = processors * self.idle[rate]
             more, down = busy - self.idle[rate], processors * self.down.get(rate, 0.0)
-            found[rate] = NodePower(idle=idle, per_unit={resource: more}, drained=down)
+            found[rate] = observer.NodePower(idle=idle, per_unit={resource: more}, drained=down)
         return found
 
 

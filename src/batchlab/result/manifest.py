@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from batchlab import _kernel
+from batchlab.core.lazy import deferred
 from batchlab.core.outputs import (
     MANIFEST,
     atomic_write,
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.system import System
+
+with deferred(__name__):
+    from batchlab.result import recorded
+
 
 __all__ = [
     "OutputFiles",
@@ -120,9 +125,7 @@ def output_files(
 
 def is_output(name: str) -> bool:
     """Return whether a file of this name may be part of a run's output: see `Result.write`."""
-    from batchlab.result.recorded import TABLES  # noqa: PLC0415  # streamed runs do without tables
-
-    of_tables = {table.file for table in TABLES.values()}
+    of_tables = {table.file for table in recorded.TABLES.values()}
     further = {"result.zip", "jobs.parquet"}
     return name in {*_NAMES, *further, *of_tables} or (
         name.startswith("utilisation_") and name.endswith(".csv")

@@ -11,6 +11,7 @@ import polars as pl
 
 from batchlab._kernel import ApplicationJobs, run_job_alone
 from batchlab.core import rules
+from batchlab.core.lazy import deferred
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError
 from batchlab.workload.requests import amounts
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from batchlab.workload.workload import Workload
 
     Numbers = npt.NDArray[np.uint32]
+
+with deferred(__name__):
+    from batchlab.platform import network_model
+
 
 __all__ = [
     "UNDEFINED",
@@ -287,12 +292,10 @@ class _Alone:
     """Runs jobs alone on the nodes that they had, rank by rank."""
 
     def __init__(self, run: RunRecord, platform: Platform, jobs: ApplicationJobs) -> None:
-        # Most results have no platform, and start without its rooms.
-        from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
 
         system, workload = run.system, run.workload
         self.jobs, self.platform = jobs, platform.kernel
-        self.network = NetworkModel.of(run.options.sharing).kernel
+        self.network = network_model.NetworkModel.of(run.options.sharing).kernel
         numbers = {name: number for number, name in enumerate(platform.kernel.hosts)}
         self.hosts = np.array([numbers[name] for name in system.hosts], np.uint32)
         gpus = amounts(workload, system)[system.resources.index("gpu")] if "gpu" in system.resources else 0

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.core.lazy import import_late
+from batchlab.core.lazy import deferred, import_late
 from batchlab.core.outputs import source_of
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
+
+with deferred(__name__):
+    from batchlab.result import archive, output
+    from batchlab.result import manifest as result_manifest
+
 
 __all__ = ["Result"]
 
@@ -289,30 +294,27 @@ class Result(RecordedTables):
         ResultError
             If a file cannot be read or written.
         """
-        # Writing needs the compiled module and hashing; looking at a result does not.
-        from batchlab.result.archive import record_members  # noqa: PLC0415
-        from batchlab.result.manifest import manifest  # noqa: PLC0415
-        from batchlab.result.output import further_tables, identify, write  # noqa: PLC0415
-
         target = Path(directory)
         try:
-            content = manifest(
+            content = result_manifest.manifest(
                 self.policy,
                 self.system,
                 options=self.options,
-                workload=identify(self.workload, self.external_events),
+                workload=output.identify(self.workload, self.external_events),
                 inputs=inputs or {},
                 command=command,
             )
             jobs = with_nodes(self._jobs_without_nodes, node_texts(self.outcome))
-            more = dict(further_tables(self))
+            more = dict(output.further_tables(self))
             more |= {"jobs.parquet": self.jobs} if parquet else {}
             given = (self.policy, self.external_events, self.observations, self.observers)
-            record = record_members(self.run_record, *given)
+            record = archive.record_members(self.run_record, *given)
             known = *self.workload.sources, *source_of(self, self.system, self.external_events)
             read = *(inputs or {}).values(), *known
             measures = self.metrics()
-            write(target, content, jobs, more, measures, record=record, inputs=read, overwrite=overwrite)
+            output.write(
+                target, content, jobs, more, measures, record=record, inputs=read, overwrite=overwrite
+            )
         except OSError as error:
             rule = "The result was not written; choose another directory"
             raise ResultError(f"{error.filename or target}: {error.strerror}. {rule}.") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Facts, Table, render
 from batchlab.core.units import format_duration, format_energy, format_latency, format_power, format_rate
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
+
+with deferred(__name__):
+    from batchlab.core import markup
+
 
 __all__ = [
     "blocks",
@@ -99,13 +104,13 @@ def result_card(
     warnings: Iterable[str],
 ) -> Html:
     """Write the contents of `page` for a notebook."""
-    from batchlab.core.markup import card  # noqa: PLC0415  # for notebooks only
-
     notes = (("warning", text) for text in warnings)
     head, *rows = _statistics(metrics) or [()]
     near = _beside_log(cast("Mapping[str, Any]", metrics["log"])).rows[1:] if "log" in metrics else ()
     of_log = [(title, f"{log} in the log, {simulated} simulated") for title, log, simulated in near]
-    return card(f"Result of {policy}", [*facts, *notes, *_what_became(metrics, elapsed), *of_log], head, rows)
+    return markup.card(
+        f"Result of {policy}", [*facts, *notes, *_what_became(metrics, elapsed), *of_log], head, rows
+    )
 
 
 def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batchlab.core.lazy import deferred
 from batchlab.errors import one_line
 from batchlab.policy.registry import DISCIPLINES
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.system.system import System
+
+with deferred(__name__):
+    from batchlab.policy import accasim, malleable, orders
+
 
 __all__ = ["named", "never_preempts", "unused_by_policy", "weighs"]
 
@@ -113,9 +118,8 @@ def weighs(policy: Policy, factor: str) -> bool:
     """Return whether a policy orders jobs by a factor of the multifactor priority."""
     if policy.order_name != "multifactor":
         return False
-    from batchlab.policy.orders import Multifactor  # noqa: PLC0415  # other orders do without
 
-    return bool(getattr(Multifactor.of(str(policy.order)), factor))
+    return bool(getattr(orders.Multifactor.of(str(policy.order)), factor))
 
 
 def named(noun: str, names: list[str]) -> str:
@@ -128,15 +132,13 @@ def never_preempts(policy: Policy) -> bool:
     """Return whether a policy preempts no job; user-written schedulers may do so."""
     if policy.scheduler is None:
         return policy.backfill in {"conservative", *DISCIPLINES}
-    from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without
 
-    return _resizes(policy) or isinstance(policy.scheduler, AccasimEasy)
+    return _resizes(policy) or isinstance(policy.scheduler, accasim.AccasimEasy)
 
 
 def _resizes(policy: Policy) -> bool:
     """Return whether a policy is one of batchlab's that change the sizes of jobs."""
     if policy.scheduler is None:
         return False
-    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # other policies do without
 
-    return isinstance(policy.scheduler, Malleable)
+    return isinstance(policy.scheduler, malleable.Malleable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from batchlab.core.lazy import deferred
 from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload import EventStream, Workload
     from batchlab.workload.header import Header
+
+with deferred(__name__):
+    from batchlab.result import unused as result_unused
+    from batchlab.workload import attributes, calendar_time, event_rules
+
 
 __all__ = [
     "BEGINNING",
@@ -198,8 +204,6 @@ def warnings_in(
     """
     import numpy as np  # noqa: PLC0415  # streamed runs do without
 
-    from batchlab.result.unused import unused  # noqa: PLC0415  # as above
-
     if workload.jobs.is_empty():
         yield no_jobs(workload.report.source, workload.report.read, workload.report.kept)
     numbers = np.bincount(outcome.reason, minlength=1 + len(REJECTION_REASONS))[1:]
@@ -219,14 +223,12 @@ def warnings_in(
     yield from _unknown_time_of_day(workload.header, system, how[1])
     if events is not None:
         yield from missed_events(events, workload)
-    yield from unused(workload, system, outcome, events, how)
+    yield from result_unused.unused(workload, system, outcome, events, how)
 
 
 def _odd_jobs(workload: Workload) -> Iterator[str]:
     """Name what jobs ask for that is unknown to the system, in one line."""
-    from batchlab.workload.attributes import unknown_things  # noqa: PLC0415  # streamed runs do without
-
-    counted, rejected = unknown_things(workload)
+    counted, rejected = attributes.unknown_things(workload)
     if not counted:
         return
     count = sum(counted.values())
@@ -247,9 +249,8 @@ def _unknown_time_of_day(header: Header, system: System, options: RunOptions) ->
     sleep = options.node_sleep
     if sleep is None or not sleep.is_daily:
         return
-    from batchlab.workload.calendar_time import CalendarTime  # noqa: PLC0415  # few runs need it
 
-    if not CalendarTime.of(header, system.start_time).is_known:
+    if not calendar_time.CalendarTime.of(header, system.start_time).is_known:
         yield (
             "sleep: keep goes by the time of day, but neither the system (start_time) nor the log "
             "(UnixStartTime) has the date of time 0; it is taken for midnight UTC"
@@ -274,9 +275,7 @@ def missed_events(events: EventStream, workload: Workload) -> Iterator[str]:
     str
         A line for people.
     """
-    from batchlab.workload.event_rules import about_known_jobs  # noqa: PLC0415  # streamed runs do without
-
-    about = about_known_jobs(events.table, workload.jobs)
+    about = event_rules.about_known_jobs(events.table, workload.jobs)
     count = len(about) - int(about.sum())
     if count:
         jobs = events.table.filter(~about)["job_id"].unique().sort()
