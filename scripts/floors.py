@@ -61,8 +61,8 @@ def _prepare(requirements: list[str]) -> None:
     if _INSTALLED.exists() and _INSTALLED.read_text("utf-8") == listed:
         return
     venv.create(ENVIRONMENT, clear=True, with_pip=True)
-    pip: list[str | Path] = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, *requirements], check=True)  # our own requirements
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile"]
+    subprocess.run([PYTHON, "-m", "pip", "install", *options, *requirements], check=True)  # our own
     _INSTALLED.write_text(listed, "utf-8")
 
 
