@@ -10,14 +10,29 @@ import batchlab as bl
 from batchlab.errors import MissingExtraError, ResultError
 from support.plotted_results import resized
 
+TITLE = "A < B & C"
+
 
 @pytest.fixture(scope="module")
-def page(results: list[bl.Result], tmp_path_factory: pytest.TempPathFactory) -> str:
+def written(results: list[bl.Result], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a report."""
+    return bl.report.write(results, tmp_path_factory.mktemp("report") / "report.html", title=TITLE)
+
+
+@pytest.fixture(scope="module")
+def page(written: Path) -> str:
     """Give the text of a report without plotly's script."""
-    path = bl.report.write(results, tmp_path_factory.mktemp("report") / "report.html", title="A < B & C")
-    text = path.read_text("utf-8")
+    text = written.read_text("utf-8")
     assert len(text) < 6_000_000
     return re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def against_easy(results: list[bl.Result], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Give the text of a report with a baseline and a further table."""
+    path = tmp_path_factory.mktemp("against_easy") / "report.html"
+    tables = {"Prices": [["policy", "price"], ["fcfs", "<3"]]}
+    return bl.report.write(results, path, baseline="easy", tables=tables).read_text("utf-8")
 
 
 def test_says_what_was_run(page: str, results: list[bl.Result]) -> None:
@@ -41,26 +56,23 @@ def test_asks_nothing_of_any_network(page: str) -> None:
     assert "default-src 'none'" in page
 
 
-def test_names_the_tests_and_the_baseline(results: list[bl.Result], tmp_path: Path) -> None:
+def test_names_the_tests_and_the_baseline(against_easy: str) -> None:
     """The page tells how significance was found, and against what."""
-    text = bl.report.write(results, tmp_path / "report.html", baseline="easy").read_text("utf-8")
-    assert "Against easy" in text
-    assert "Wilcoxon signed-rank" in text
-    assert "Holm" in text
+    assert "Against easy" in against_easy
+    assert "Wilcoxon signed-rank" in against_easy
+    assert "Holm" in against_easy
 
 
-def test_same_results_same_bytes(results: list[bl.Result], tmp_path: Path) -> None:
+def test_same_results_same_bytes(written: Path, results: list[bl.Result], tmp_path: Path) -> None:
     """No date and no random name is in the file."""
-    one, other = (bl.report.write(results, tmp_path / name).read_bytes() for name in ("one", "other"))
-    assert one == other
+    again = bl.report.write(results, tmp_path / "again.html", title=TITLE)
+    assert again.read_bytes() == written.read_bytes()
 
 
-def test_further_tables_stand_below_the_measures(results: list[bl.Result], tmp_path: Path) -> None:
+def test_further_tables_stand_below_the_measures(against_easy: str) -> None:
     """Under what they show, as text."""
-    tables = {"Prices": [["policy", "price"], ["fcfs", "<3"]]}
-    text = bl.report.write(results, tmp_path / "r.html", tables=tables).read_text("utf-8")
-    assert text.index("Prices") > text.index(">Measures<")
-    assert '<td data-label="price">&lt;3</td>' in text
+    assert against_easy.index("Prices") > against_easy.index(">Measures<")
+    assert '<td data-label="price">&lt;3</td>' in against_easy
 
 
 def test_jobs_that_were_resized(tmp_path: Path) -> None:
