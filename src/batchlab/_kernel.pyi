@@ -10,16 +10,15 @@ from batchlab.application import Application as Description
 from batchlab.core.vocabulary import (
     CauseKind,
     InvalidAction,
-    JobCheck,
     JobState,
     JobType,
-    OrderAtInstant,
     OverrunAction,
     ProcessorField,
     StopKind,
-    WalltimeAction,
 )
+from batchlab.options import RunOptions
 from batchlab.seam.view import Columns
+from batchlab.simulation.inputs import RunInputs
 
 MOST_LOOKS: int
 SOURCES: str
@@ -410,10 +409,8 @@ class SwfStream:
         self,
         machine: StreamedMachine,
         policy: PolicyNames,
+        rules: RunOptions,
         *,
-        walltime: WalltimeAction,
-        order_at_instant: OrderAtInstant,
-        job_check: JobCheck,
         answer: str | PathLike[str] | None = None,
         progress: Callable[[int, float], object] | None = None,
         events: Iterator[list[tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]]]
@@ -460,15 +457,7 @@ class SwfLog:
         """Number of jobs read and kept, number of kept jobs with a changed value, and the first and the last submit time."""
     def columns(self) -> SwfColumns:
         """Return the columns like `read_swf_file`; only once, because their memory is handed over."""
-    def simulation(
-        self,
-        machine: StreamedMachine,
-        policy: PolicyNames,
-        *,
-        walltime: WalltimeAction,
-        order_at_instant: OrderAtInstant,
-        job_check: JobCheck,
-    ) -> Simulation:
+    def simulation(self, machine: StreamedMachine, policy: PolicyNames, rules: RunOptions) -> Simulation:
         """Create a simulation of the log that computes its measures while it runs."""
     def asked(self) -> tuple[int, bool]:
         """Return the number of jobs with a time limit not known to be above the run time, and whether any requested
@@ -675,27 +664,8 @@ class VirtualClock:
 class Simulation:
     """A replay of a workload: the compiled half of `batchlab.Simulation`."""
 
-    def __new__(
-        cls,
-        columns: JobColumns,
-        capacity: NDArray[np.int64],
-        core: int | None,
-        policy: PolicyNames,
-        *,
-        walltime: WalltimeAction,
-        order_at_instant: OrderAtInstant,
-        job_check: JobCheck,
-        record: Sequence[str],
-        listening: Listening,
-        applications: ApplicationInputs | None = None,
-        conditions: ConditionColumns | None = None,
-        invocation: object = None,
-        period: float | None = None,
-        accounts: AccountInputs | None = None,
-        events: EventColumns | None = None,
-        service: ServiceInputs | None = None,
-        sleep: SleepInputs | None = None,
-    ) -> Simulation: ...
+    def __new__(cls, inputs: RunInputs) -> Simulation:
+        """Build the simulation of a run from its description."""
     def metrics(self, resources: Sequence[str]) -> dict[str, object] | None:
         """Return the measures computed during a run that has ended, with the names of `batchlab.metrics.overview`; only
         once, and None if none were computed. Raise `OSError` if the temporary file for many jobs fails.

@@ -8,15 +8,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
-use batchlab_kernel::cluster::{NodeSets, Ranking, Request, Requests};
-use batchlab_kernel::priority::FORMULA_NAMES;
+use batchlab_kernel::cluster::{Ranking, Request};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scenario::Scenario;
-use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
-use batchlab_kernel::simulation::{Agenda, Simulation};
-use batchlab_kernel::state::{JobRecords, State};
+use batchlab_kernel::scheduler::PolicyChoice;
+use batchlab_kernel::simulation::{RunDescription, Simulation};
+use batchlab_kernel::state::JobRecords;
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::Job;
 use batchlab_kernel::workload::swf::{Invalid, Overrun, ProcessorField, SwfFile, SwfOptions};
@@ -145,16 +143,13 @@ fn opened(jobs: &[Job], nodes: usize, cores: i64, policy: &str) -> Simulation<Re
         mapping: None,
     };
     let amounts = vec![cores; nodes];
-    let mut requests = Requests::new(1, &amounts);
-    requests.intern(Request { amounts: vec![1], ..Request::NOTHING });
-    let node_sets = Arc::new(NodeSets::whole(nodes as u32));
-    let capacities =
-        Capacities { resources: 1, amounts, node_sets: Arc::clone(&node_sets), has_calendar: false };
-    let parts = choice.parts(&capacities, &FORMULA_NAMES).expect("a known policy");
-    let state = State::new(JobRecords::new(jobs, |_| None), capacities.machine());
-    let mut scenario = Scenario::new(jobs.to_vec(), Vec::new(), requests, node_sets);
+    let mut scenario = Scenario::on_nodes(1, &amounts);
+    scenario.requests.intern(Request { amounts: vec![1], ..Request::NOTHING });
+    scenario.jobs = jobs.to_vec();
     scenario.core = Some(0);
-    Simulation::new(scenario, state, parts, Agenda::default(), Replay::new(jobs))
+    let records = JobRecords::new(jobs, |_| None);
+    let run = RunDescription { records, ..RunDescription::new(scenario, amounts, choice) };
+    run.build(Replay::new(jobs)).expect("a known policy")
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> f64 {

@@ -160,6 +160,19 @@ impl Scenario {
         Self { jobs, columns, requests, node_sets, ..Self::default() }
     }
 
+    /// Creates a scenario without jobs, on nodes of these amounts of each resource (node-major).
+    #[must_use]
+    pub fn on_nodes(resources: usize, amounts: &[i64]) -> Self {
+        let node_sets = NodeSets::whole((amounts.len() / resources.max(1)) as u32);
+        Self::new(Vec::new(), Vec::new(), Requests::new(resources, amounts), Arc::new(node_sets))
+    }
+
+    /// The earliest submit time of its jobs, seconds; 0 without jobs. O(jobs).
+    #[must_use]
+    pub fn earliest_submission(&self) -> f64 {
+        self.jobs.iter().map(|job| job.submit_time).reduce(f64::min).unwrap_or_default()
+    }
+
     /// The job in a slot.
     #[must_use]
     pub fn job(&self, slot: u32) -> &Job {

@@ -2,7 +2,6 @@
 use batchlab_kernel::control::{
     ControlRule, Count, Governor, GovernorKind, Randomised, RateControl, Service, Workload,
 };
-use batchlab_kernel::state::ServiceState;
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -81,9 +80,8 @@ pub struct ServiceInputs<'py> {
 }
 
 impl ServiceInputs<'_> {
-    /// Creates the controls for a machine with this number of nodes, and their state before the first event of a run
-    /// with this origin.
-    pub fn parts(&self, nodes: usize, origin: f64) -> PyResult<(Service, ServiceState)> {
+    /// Creates the controls for a machine with this number of nodes.
+    pub fn service(&self, nodes: usize) -> PyResult<Service> {
         let is_sound = |column: &PyReadonlyArray1<'_, u32>| {
             column.len() == nodes
                 && column.as_array().iter().all(|&control| control as usize <= self.controls.len())
@@ -91,15 +89,13 @@ impl ServiceInputs<'_> {
         if self.controls.is_empty() || !self.control_of_node.as_ref().is_none_or(is_sound) {
             return Err(PyValueError::new_err("the controls of rates do not fit the nodes"));
         }
-        let service = Service {
+        Ok(Service {
             controls: self.controls.iter().map(ControlInput::control).collect::<PyResult<_>>()?,
             control_of_node: self
                 .control_of_node
                 .as_ref()
                 .map_or(Vec::new(), |column| column.as_array().to_vec()),
             processors: self.processors.clone(),
-        };
-        let state = ServiceState::new(&service, self.key_events, origin);
-        Ok((service, state))
+        })
     }
 }

@@ -1,49 +1,29 @@
 //! `Simulation`: columns in, columns out; the loop itself runs without the GIL.
 use std::sync::Arc;
 
-use batchlab_kernel::cluster::{Availability, Machine};
-use batchlab_kernel::priority::FORMULA_NAMES;
-use batchlab_kernel::record::{Changes, PowerStateLog, Recorders};
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::scenario::{JobCheck, WallTime};
-use batchlab_kernel::scheduler::{Capacities, PolicyChoice, PolicyParts};
+use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
 use batchlab_kernel::simulation::{
-    Agenda, Feed, Listeners, MAX_IDLE_WAKEUPS, Simulation as Kernel, YieldPoint,
+    Feed, MAX_IDLE_WAKEUPS, RunDescription, Simulation as Kernel, YieldPoint, formula_names,
 };
-use batchlab_kernel::state::{ClosedJobs, LimitState, SleepState, State};
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::Rejection;
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::accounting::AccountInputs;
-use crate::application_jobs::{ApplicationInputs, Invocation};
-use crate::columns::Columns;
-use crate::conditions::ConditionColumns;
 use crate::errors::simulation_error;
-use crate::external_events::EventColumns;
+use crate::inputs::RunInputs;
 use crate::interrupt::interruptible;
 use crate::measured::metrics;
 use crate::panics::detached;
 use crate::policy::PolicyNames;
 use crate::recorded;
-use crate::service::ServiceInputs;
-use crate::sleep::SleepInputs;
 use crate::status;
 
 /// Number of amounts from which building a machine takes noticeable time.
 const LARGE: usize = 100_000;
-
-/// The subscriptions of hooks outside the kernel.
-#[derive(Clone, Copy, FromPyObject)]
-#[pyo3(from_item_all)]
-struct Listening {
-    estimates: bool,
-    changes: u16,
-    every_instant: bool,
-}
 
 /// A replay of a workload: the compiled half of `batchlab.Simulation`.
 #[pyclass(module = "batchlab._kernel")]
@@ -57,9 +37,10 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Creates a simulation without names for formulas.
-    pub fn of(kernel: Kernel<Replay>) -> Self {
-        Self { kernel, asking: None, names: Vec::new() }
+    /// Builds the simulation of a run.
+    pub fn built(py: Python<'_>, description: RunDescription, feed: Replay) -> PyResult<Self> {
+        let names = description.columns.clone();
+        Ok(Self { kernel: built(py, description, feed)?, asking: None, names })
     }
 }
 
@@ -110,111 +91,12 @@ pub fn report_to(progress: &Py<PyAny>, simulation: &Bound<'_, Simulation>) -> Py
 
 #[pymethods]
 impl Simulation {
+    /// Build the simulation of a run from its description.
     #[new]
-    #[pyo3(signature = (columns, capacity, core, policy, *, walltime, order_at_instant, job_check, record, listening,
-                        applications=None, conditions=None, invocation=None, period=None, accounts=None, events=None,
-                        service=None, sleep=None))]
-    #[expect(clippy::too_many_arguments, reason = "a run has as many sides as it has; Python names them")]
-    fn new(
-        py: Python<'_>,
-        columns: Columns<'_>,
-        capacity: PyReadonlyArray2<'_, i64>,
-        core: Option<usize>,
-        policy: PolicyNames,
-        walltime: &str,
-        order_at_instant: &str,
-        job_check: &str,
-        record: Vec<String>,
-        listening: Listening,
-        applications: Option<ApplicationInputs<'_>>,
-        conditions: Option<ConditionColumns<'_>>,
-        invocation: Option<Invocation>,
-        period: Option<f64>,
-        accounts: Option<AccountInputs<'_>>,
-        events: Option<EventColumns<'_>>,
-        service: Option<ServiceInputs<'_>>,
-        sleep: Option<SleepInputs<'_>>,
-    ) -> PyResult<Self> {
-        let resources = capacity.shape()[1];
-        let amounts = capacity
-            .as_slice()
-            .map_or_else(|_| capacity.as_array().iter().copied().collect(), <[i64]>::to_vec);
-        let names: Vec<String> = columns.formula.iter().map(|(name, _)| name.clone()).collect();
-        let (mut scenario, records) = columns.scenario(resources, &amounts)?;
-        scenario.core = core;
-        scenario.wall_time = parse_wall_time(walltime)?;
-        scenario.job_check = parse_job_check(job_check)?;
-        let node_sets = Arc::clone(&scenario.node_sets);
-        let capacities =
-            Capacities { resources, amounts, node_sets, has_calendar: scenario.calendar.is_some() };
-        let (policy, machine) = made(py, capacities, policy.try_into()?, names.clone())?;
-        let mut state = State::new(records, machine);
-        state.preemption = scenario.preemption.as_ref().map(|_| Box::default());
-        let have_grace = scenario.preemption.as_ref().is_some_and(|rules| rules.grace_time > 0.0);
-        if scenario.limits.is_some() || scenario.calendar.is_some() || have_grace {
-            let limits = scenario.limits.as_deref().cloned().unwrap_or_default();
-            state.limited = Some(Box::new(LimitState::new(&limits, resources + 1)));
-            state.queue.closed = ClosedJobs::new(limits.counters_in_all());
-        }
-        if let Some(conditions) = conditions {
-            let (given, course) = conditions.parts(scenario.jobs.len())?;
-            scenario.conditions = Some(Box::new(given));
-            state.conditions = Some(Box::new(course));
-        }
-        let Listening { estimates, changes, every_instant } = listening;
-        let mut recorders = Recorders { changes: Changes::subscribed(changes), ..Recorders::asked(&record) };
-        let mut execution = None;
-        if let Some(described) = applications {
-            let (jobs, runs, sensor) = described.parts()?;
-            scenario.applications = Some(jobs);
-            execution = Some(runs);
-            recorders.platform = sensor;
-        }
-        let mut agenda = parse_agenda(order_at_instant)?;
-        if let Some(invocation) = invocation {
-            agenda = agenda.asking(invocation.into());
-        }
-        recorders.closures = Some(Box::default());
-        if let Some(described) = events {
-            let nodes = (capacity.len() / resources.max(1)) as u32;
-            scenario.events = described.events(scenario.jobs.len(), nodes)?;
-            recorders.events = Some(Box::default());
-        }
-        let feed = Replay::of(&scenario);
-        let origin = feed.first_submission();
-        if let Some(described) = service {
-            let (given, begun) = described.parts(capacity.len() / resources.max(1), origin)?;
-            scenario.service = Some(Box::new(given));
-            state.service = Some(Box::new(begun));
-            recorders.rates = Some(Box::default());
-            recorders.key_events = described.key_events.then(Box::default);
-        }
-        if let Some(described) = sleep {
-            let nodes = state.machine.nodes() as usize;
-            let rules = described.rules(nodes)?;
-            state.sleep = Some(Box::new(SleepState::new(&rules, origin)));
-            recorders.power_states = Some(Box::new(PowerStateLog::new(nodes, origin)));
-            scenario.sleep = Some(Box::new(rules));
-        }
-        let mut usage = None;
-        if let Some(described) = accounts {
-            let (accounts, begun) = described.parts(py, origin)?;
-            scenario.accounts = Some(Box::new(accounts));
-            usage = Some(begun);
-        }
-        if let Some(reason) = policy.scheduler.refusal(&scenario, state.machine.capacity()) {
-            return Err(PyValueError::new_err(reason));
-        }
-        let mut kernel = Kernel::new(scenario, state, policy, agenda, feed)
-            .with_listeners(Listeners { estimates, every_instant })
-            .with_recorders(recorders);
-        if let Some(period) = period {
-            kernel = kernel.with_calculations(period, usage);
-        }
-        if let Some(execution) = execution {
-            kernel = kernel.with_applications(execution);
-        }
-        Ok(Self { kernel, asking: None, names })
+    fn new(py: Python<'_>, inputs: RunInputs<'_>) -> PyResult<Self> {
+        let description = inputs.description(py)?;
+        let feed = Replay::of(&description.scenario);
+        Self::built(py, description, feed)
     }
 
     /// Return the measures computed during a run that has ended, with the names of `batchlab.metrics.overview`; only
@@ -421,47 +303,15 @@ pub fn failed<F: Feed>(py: Python<'_>, kernel: &Kernel<F>) -> PyErr {
     simulation_error(py, &described.unwrap_or_default())
 }
 
-/// Creates the parts of a policy and the machine, each O(nodes).
-fn made(
+/// Builds the kernel's simulation of a run.
+pub fn built<F: Feed + Send + 'static>(
     py: Python<'_>,
-    capacities: Capacities,
-    policy: PolicyChoice,
-    names: Vec<String>,
-) -> PyResult<(PolicyParts, Machine)> {
-    let is_small = capacities.amounts.len() < LARGE;
-    let make = move || {
-        let parts = policy.parts(&capacities, &formula_names(&names))?;
-        Ok((parts, capacities.machine()))
-    };
+    description: RunDescription,
+    feed: F,
+) -> PyResult<Kernel<F>> {
+    let is_small = description.amounts.len() < LARGE;
     // A thread costs more than building a small machine.
-    let of_machine: Result<_, String> = if is_small { make() } else { interruptible(py, make)? };
-    of_machine.map_err(PyValueError::new_err)
-}
-
-fn formula_names(columns: &[String]) -> Vec<&str> {
-    FORMULA_NAMES.into_iter().chain(columns.iter().map(String::as_str)).collect()
-}
-
-/// The rule with this name, or an error that lists the names.
-fn parse<T: Copy>(option: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> {
-    if let Some((_, value)) = known.iter().find(|(known, _)| *known == name) {
-        return Ok(*value);
-    }
-    let names: Vec<String> = known.iter().map(|(known, _)| format!("'{known}'")).collect();
-    Err(PyValueError::new_err(format!("{option} = '{name}'; must be {}", names.join(" or "))))
-}
-
-/// The rule for jobs that reach their requested time, by name.
-pub fn parse_wall_time(name: &str) -> PyResult<WallTime> {
-    parse("walltime", name, &WallTime::NAMES)
-}
-
-/// The check of jobs at their submission, by name.
-pub fn parse_job_check(name: &str) -> PyResult<JobCheck> {
-    parse("job_check", name, &JobCheck::NAMES)
-}
-
-/// The order of events with the same time stamp, by name.
-pub fn parse_agenda(name: &str) -> PyResult<Agenda> {
-    parse("order_at_instant", name, &Agenda::NAMES).map(|make| make())
+    let kernel =
+        if is_small { description.build(feed) } else { interruptible(py, move || description.build(feed))? };
+    kernel.map_err(PyValueError::new_err)
 }

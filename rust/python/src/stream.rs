@@ -1,13 +1,7 @@
 //! `SwfStream`: simulation of a log while it is read.
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use batchlab_kernel::cluster::{NodeSets, Requests};
-use batchlab_kernel::priority::FORMULA_NAMES;
-use batchlab_kernel::scenario::Scenario;
-use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
-use batchlab_kernel::simulation::Simulation;
-use batchlab_kernel::state::{JobRecords, State};
 use batchlab_kernel::stream::{EventSource, Stream, StreamError, StreamOptions};
 use batchlab_kernel::workload::swf::{FIELD_NAMES, Reason, SwfError, SwfFile, SwfParser, SwfRecord};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -15,10 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 
 use crate::external_events::ReadEvents;
-use crate::machine::Machine;
+use crate::inputs::{Machine, RunRules};
 use crate::measured::{beside, metrics};
 use crate::policy::PolicyNames;
-use crate::simulation::{failed, parse_agenda, parse_job_check, parse_wall_time};
+use crate::simulation::{built, failed};
 use crate::source;
 use crate::streamed_overheads::StreamedOverheads;
 use crate::swf::{options, outcome, raised};
@@ -67,16 +61,14 @@ impl SwfStream {
     /// `events` is an iterator of lists of external events in time order, each (time, kind, job, ranges of nodes,
     /// value, kills), and is read during the run; the nodes of `absent` are missing at the beginning. `overheads` are
     /// sampled block by block.
-    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check, answer=None, progress=None, events=None, absent=vec![], overheads=None))]
-    #[allow(clippy::too_many_arguments)] // They are the keywords of a Python function.
+    #[pyo3(signature = (machine, policy, rules, *, answer=None, progress=None, events=None, absent=vec![], overheads=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are the keywords of a Python function")]
     fn run<'py>(
         &self,
         py: Python<'py>,
         machine: Machine,
         policy: PolicyNames,
-        walltime: &str,
-        order_at_instant: &str,
-        job_check: &str,
+        rules: RunRules,
         answer: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
         events: Option<Bound<'py, PyIterator>>,
@@ -85,44 +77,27 @@ impl SwfStream {
     ) -> PyResult<Bound<'py, PyDict>> {
         let taken = self.log.lock().ok().and_then(|mut log| log.take());
         let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
-        let amounts = machine.amounts();
-        let resources = machine.resources.len();
-        let node_count = (amounts.len() / resources.max(1)) as u32;
-        let node_sets = Arc::new(NodeSets::whole(node_count));
-        let requests = Requests::new(resources, &amounts);
-        let mut scenario = Scenario::new(Vec::new(), Vec::new(), requests, Arc::clone(&node_sets));
+        let mut run = machine.description(policy.try_into()?, &rules)?;
+        run.columns = FIELD_NAMES.map(str::to_owned).to_vec();
         if log.parser().options().log_events {
             // A column that is not empty indicates that jobs may be cancelled.
-            scenario.attributes.cancelled_at.push(f64::INFINITY);
+            run.scenario.attributes.cancelled_at.push(f64::INFINITY);
         }
-        scenario.core = machine.index("core");
-        scenario.wall_time = parse_wall_time(walltime)?;
-        scenario.job_check = parse_job_check(job_check)?;
-        let capacities = Capacities { resources, amounts, node_sets, has_calendar: false };
-        let policy = PolicyChoice::try_from(policy)?;
-        if policy.slurm.is_some() {
-            let rule = "slurm checks all jobs before a run; leave --stream out";
-            return Err(PyValueError::new_err(rule));
-        }
-        let names: Vec<&str> = FORMULA_NAMES.into_iter().chain(FIELD_NAMES).collect();
+        let nodes = run.nodes() as u32;
         let options = StreamOptions {
             processor: machine.processor.clone(),
             memory: if self.use_memory { machine.index("mem") } else { None },
             resources: machine.resources.clone(),
             capacity: machine.totals(),
-            absent: absent.into_iter().filter(|&node| node < node_count).collect(),
+            absent: absent.into_iter().filter(|&node| node < nodes).collect(),
             core: machine.index("core"),
-            keep_fields: policy.order == "expression",
+            keep_fields: run.policy.order == "expression",
         };
-        let parts = policy.parts(&capacities, &names).map_err(PyValueError::new_err)?;
-        let state = State::new(JobRecords::default(), capacities.machine());
-        let events =
-            events.map(|events| Box::new(ReadEvents::new(events.unbind(), node_count)) as EventSource);
+        let events = events.map(|events| Box::new(ReadEvents::new(events.unbind(), nodes)) as EventSource);
         let (given, drawn) = overheads.map(StreamedOverheads::parts).unzip();
-        scenario.overheads = given.map(Box::new);
+        run.scenario.overheads = given.map(Box::new);
         let feed = Stream::open(log, first, options, events, drawn, answer.as_deref()).map_err(ended)?;
-        let agenda = parse_agenda(order_at_instant)?;
-        let mut simulation = Simulation::new(scenario, state, parts, agenda, feed);
+        let mut simulation = built(py, run, feed)?;
         while py.detach(|| simulation.run_a_while()).map_err(ended)? {
             py.check_signals()?;
             if let Some(progress) = &progress {

@@ -1,24 +1,19 @@
 //! `SwfLog`: a log that is read entirely, and replayed without a table of its jobs.
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use batchlab_kernel::cluster::{NodeSets, Request, Requests};
+use batchlab_kernel::cluster::{Request, Requests};
 use batchlab_kernel::measures::{Both, Tally, Times};
-use batchlab_kernel::priority::FORMULA_NAMES;
 use batchlab_kernel::replay::Replay;
-use batchlab_kernel::scenario::Scenario;
-use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
-use batchlab_kernel::simulation::Simulation as Kernel;
-use batchlab_kernel::state::{JobRecords, State};
+use batchlab_kernel::state::JobRecords;
 use batchlab_kernel::workload::{Job, JobState};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::machine::Machine;
+use crate::inputs::{Machine, RunRules};
 use crate::measured::beside;
 use crate::policy::PolicyNames;
-use crate::simulation::{Simulation, looked_at, parse_agenda, parse_job_check, parse_wall_time};
+use crate::simulation::{Simulation, looked_at};
 use crate::swf::{Reading, options, read};
 
 /// A log that was read entirely.
@@ -70,35 +65,20 @@ impl SwfLog {
     }
 
     /// Create a simulation of the log that computes its measures while it runs.
-    #[pyo3(signature = (machine, policy, *, walltime, order_at_instant, job_check))]
     fn simulation(
         &self,
+        py: Python<'_>,
         machine: Machine,
         policy: PolicyNames,
-        walltime: &str,
-        order_at_instant: &str,
-        job_check: &str,
+        rules: RunRules,
     ) -> PyResult<Simulation> {
-        let (amounts, resources) = (machine.amounts(), machine.resources.len());
-        let node_sets = Arc::new(NodeSets::whole((amounts.len() / resources.max(1)) as u32));
-        let mut requests = Requests::new(resources, &amounts);
-        let jobs = self.jobs(&machine, &mut requests)?;
-        let records = JobRecords::new(&jobs, |_| None);
-        let mut scenario = Scenario::new(jobs, Vec::new(), requests, Arc::clone(&node_sets));
-        scenario.attributes.cancelled_at = self.reading()?.columns.cancelled_at();
-        scenario.core = machine.index("core");
-        scenario.wall_time = parse_wall_time(walltime)?;
-        scenario.job_check = parse_job_check(job_check)?;
-        let capacities = Capacities { resources, amounts, node_sets, has_calendar: false };
-        let parts = PolicyChoice::try_from(policy)?
-            .parts(&capacities, &FORMULA_NAMES)
-            .map_err(PyValueError::new_err)?;
-        let state = State::new(records, capacities.machine());
-        if let Some(reason) = parts.scheduler.refusal(&scenario, state.machine.capacity()) {
-            return Err(PyValueError::new_err(reason));
-        }
-        let feed = Replay::of(&scenario).with_tally(Tally::new(None, machine.totals(), scenario.core));
-        Ok(Simulation::of(Kernel::new(scenario, state, parts, parse_agenda(order_at_instant)?, feed)))
+        let mut run = machine.description(policy.try_into()?, &rules)?;
+        run.scenario.jobs = self.jobs(&machine, &mut run.scenario.requests)?;
+        run.records = JobRecords::new(&run.scenario.jobs, |_| None);
+        run.scenario.attributes.cancelled_at = self.reading()?.columns.cancelled_at();
+        let tally = Tally::new(None, machine.totals(), run.scenario.core);
+        let feed = Replay::of(&run.scenario).with_tally(tally);
+        Simulation::built(py, run, feed)
     }
 
     /// Return the number of jobs with a time limit not known to be above the run time, and whether any requested

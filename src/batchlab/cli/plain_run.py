@@ -156,9 +156,7 @@ def _simulate(
     kernel = log.simulation(
         machine_columns(system),
         policy_names(policy, options.seed, system),
-        walltime=options.walltime,
-        order_at_instant=options.order_at_instant,
-        job_check=options.job_check,
+        options,
     )
     began = time.perf_counter()
     with Watch(request, log, kernel, system=system, policy=policy) as watch:

@@ -385,9 +385,7 @@ def _run(
             return log.run(
                 machine_columns(system),
                 policy_names(policy, request.options.seed, system),
-                walltime=request.options.walltime,
-                order_at_instant=request.options.order_at_instant,
-                job_check=request.options.job_check,
+                request.options,
                 answer=None if files is None else files.jobs.name,
                 progress=count,
                 events=None if events is None else events.lists(),

@@ -1,11 +1,10 @@
-"""Build the compiled half of a simulation from the inputs of a run."""
+"""The inputs of a run, as the compiled half reads them: one description, from which it builds a simulation."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from batchlab import _kernel
-from batchlab.errors import PolicyError
 from batchlab.policy.kernel import policy_names
 from batchlab.simulation.application_inputs import application_inputs
 from batchlab.simulation.columns import core_index, job_columns
@@ -15,72 +14,110 @@ from batchlab.simulation.service import service_inputs
 from batchlab.simulation.sleep import sleep_inputs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from batchlab import _kernel
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
+    from batchlab.seam.invocation import Invocation
     from batchlab.simulation.overheads import DrawnOverheads
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["kernel_simulation"]
+__all__ = ["RunInputs"]
 
 
-def kernel_simulation(
-    workload: Workload,
-    system: System,
-    policy: Policy,
-    listening: _kernel.Listening,
-    options: RunOptions,
-    *,
-    overheads: DrawnOverheads | None,
-    events: _kernel.EventColumns | None,
-) -> _kernel.Simulation:
-    """Build the compiled half of a simulation, before its first instant.
+@dataclass(frozen=True, kw_only=True)
+class RunInputs:
+    """The description of a run: attributes that the compiled half reads once, to build a simulation.
 
     Parameters
     ----------
-    workload, system, policy, options
-        The run.
+    columns
+        The jobs, as columns.
+    capacity
+        int64, shape (nodes, resources): the amount of each resource on each node.
+    core
+        The index of the resource that counts as processors; None if there is no such resource.
+    policy
+        The names of the policy's parts, with their arguments.
+    rules
+        The options whose values are names of the kernel: ``walltime``, ``order_at_instant``, ``job_check``.
+    recorded
+        The names of the tables to record.
     listening
         Flags for the calls that Python components need.
-    overheads, events
-        The overheads of the jobs, and the external events.
-
-    Returns
-    -------
-    _kernel.Simulation
-        Without Python components; the caller adds them.
-
-    Raises
-    ------
-    WorkloadError
-        If a job names something that the system does not have.
-    PolicyError
-        If the policy needs columns or resources that jobs and system do not have.
+    applications, conditions, accounts, events, service, sleep
+        The inputs of each feature; None if the run does not use it.
+    invocation
+        Events for which a scheduler written in Python is called; None for one call per instant.
+    period
+        Seconds between two calculations of priorities; None if they are not calculated.
     """
-    applications = application_inputs(workload, system, policy, options)
-    columns = job_columns(workload, system, policy, overheads, options.reference_rate)
-    accounts = account_inputs(workload, system, policy, options)
-    sleep = sleep_inputs(system, options, workload)
-    try:
-        return _kernel.Simulation(
-            columns,
-            system.capacity,
-            core_index(system),
-            policy_names(policy, options.seed, system),
-            walltime=options.walltime,
-            order_at_instant=options.order_at_instant,
-            job_check=options.job_check,
-            record=options.recorded,
+
+    columns: _kernel.JobColumns
+    capacity: npt.NDArray[np.int64]
+    core: int | None
+    policy: _kernel.PolicyNames
+    rules: RunOptions
+    recorded: Sequence[str]
+    listening: _kernel.Listening
+    applications: _kernel.ApplicationInputs | None
+    conditions: _kernel.ConditionColumns | None
+    invocation: Invocation | None
+    period: float | None
+    accounts: _kernel.AccountInputs | None
+    events: _kernel.EventColumns | None
+    service: _kernel.ServiceInputs | None
+    sleep: _kernel.SleepInputs | None
+
+    @classmethod
+    def of(
+        cls,
+        workload: Workload,
+        system: System,
+        policy: Policy,
+        listening: _kernel.Listening,
+        options: RunOptions,
+        *,
+        overheads: DrawnOverheads | None,
+        events: _kernel.EventColumns | None,
+    ) -> RunInputs:
+        """Convert the inputs of a run.
+
+        Parameters
+        ----------
+        workload, system, policy, options
+            The run.
+        listening
+            Flags for the calls that Python components need.
+        overheads, events
+            The overheads of the jobs, and the external events.
+
+        Raises
+        ------
+        WorkloadError
+            If a job names something that the system does not have.
+        PolicyError
+            If the policy needs columns or resources that jobs and system do not have.
+        """
+        return cls(
+            applications=application_inputs(workload, system, policy, options),
+            columns=job_columns(workload, system, policy, overheads, options.reference_rate),
+            accounts=account_inputs(workload, system, policy, options),
+            sleep=sleep_inputs(system, options, workload),
+            capacity=system.capacity,
+            core=core_index(system),
+            policy=policy_names(policy, options.seed, system),
+            rules=options,
+            recorded=options.recorded,
             listening=listening,
-            applications=applications,
             conditions=conditions(workload),
             invocation=options.scheduler_invocation,
             period=calculation_period(policy, options),
-            accounts=accounts,
             events=events,
             service=service_inputs(system, options),
-            sleep=sleep,
         )
-    except ValueError as error:
-        # All other inputs are checked before, so the formula is invalid.
-        raise PolicyError(f"{policy}: {error}") from error

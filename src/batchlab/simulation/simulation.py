@@ -20,7 +20,7 @@ from batchlab.simulation.checks import check_asked, check_decides, check_periods
 from batchlab.simulation.decision_point import points
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.external_events import event_columns, given_events
-from batchlab.simulation.inputs import kernel_simulation
+from batchlab.simulation.inputs import RunInputs
 from batchlab.simulation.odd_jobs import with_odd_jobs
 from batchlab.simulation.outcome import outcome_of
 from batchlab.simulation.overheads import sample_overheads
@@ -132,7 +132,7 @@ class Simulation:
         self._look_ahead_policy: str | None = None
         self._overheads = sample_overheads(workload, system, options)
         columns, self._initial_events = event_columns(self._events, workload, system)
-        self._kernel = kernel_simulation(
+        inputs = RunInputs.of(
             workload,
             system,
             policy,
@@ -141,6 +141,11 @@ class Simulation:
             overheads=self._overheads,
             events=columns,
         )
+        try:
+            self._kernel = _kernel.Simulation(inputs)
+        except ValueError as error:
+            # All other inputs are checked before, so the formula is invalid.
+            raise PolicyError(f"{policy}: {error}") from error
 
     @property
     def workload(self) -> Workload:

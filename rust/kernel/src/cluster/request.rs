@@ -100,6 +100,12 @@ impl Requests {
         Self { all: Vec::new(), known: HashMap::new(), latest: 0, granularity, has_exclusive: false }
     }
 
+    /// Number of resources.
+    #[must_use]
+    pub fn resources(&self) -> usize {
+        self.granularity.len()
+    }
+
     /// Returns the index of a request; adds it if it is new.
     pub fn intern(&mut self, request: Request) -> u32 {
         if self.all.get(self.latest as usize) == Some(&request) {

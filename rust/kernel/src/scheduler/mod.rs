@@ -216,6 +216,12 @@ impl Scheduler {
         matches!(self, Self::External(_) | Self::Conservative(_) | Self::Slurm(_))
     }
 
+    /// Return whether the rule checks all jobs before a run begins.
+    #[must_use]
+    pub fn checks_all_jobs(&self) -> bool {
+        matches!(self, Self::Slurm(_))
+    }
+
     /// Return the feature of a run that the rule does not support on a machine with these capacities, or None.
     #[must_use]
     pub fn refusal(&self, scenario: &Scenario, capacity: &[i64]) -> Option<String> {

@@ -10,6 +10,7 @@ mod check;
 mod conditions;
 mod cursor;
 mod decide;
+mod description;
 mod external_events;
 mod failure;
 mod feed;
@@ -44,6 +45,7 @@ use crate::time::Time;
 
 pub use agenda::{Agenda, EndTies, EventKind, PassRule, TriggerKind, TriggerRules};
 pub use cursor::{Listeners, MAX_IDLE_WAKEUPS};
+pub use description::{RunDescription, formula_names};
 pub use failure::Failure;
 pub use feed::Feed;
 pub use refusal::Refusal;
