@@ -97,7 +97,7 @@ from batchlab.seam import Scheduler as Scheduler
 from batchlab.seam import View as View
 from batchlab.simulation import DecisionPoint as DecisionPoint
 from batchlab.simulation import Simulation as Simulation
-from batchlab.simulation.simulate import simulate as simulate
+from batchlab.simulation.simulation import simulate as simulate
 from batchlab.system import Account as Account
 from batchlab.system import Conditions as Conditions
 from batchlab.system import FairShare as FairShare

@@ -114,7 +114,7 @@ def test_what_a_stream_would_leave_out_is_refused(
 def test_the_controller_of_slurm_is_refused(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It looks at all jobs before a run."""
     assert main(["run", str(log), "--nodes", "4", "--policy", "slurm", "--stream"]) == 2
-    assert "slurm checks all jobs before a run; leave --stream out" in capsys.readouterr().err
+    assert "this policy checks all jobs before a run; leave --stream out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -463,9 +463,9 @@ def check_counts(simulation: bl.Simulation, jobs: list[dict[str, Any]], *, is_ah
     done = Counter(job["state"] for job in jobs)
     assert is_ahead or not done["running"]
     assert simulation.finished == sum(done[each] for each in ("completed", "killed", "cancelled", "rejected"))
-    if simulation._driver is None:  # noqa: SLF001  # likewise
+    if simulation._run.driver is None:  # noqa: SLF001  # likewise
         return
-    for observer in simulation._driver.components.observers:  # noqa: SLF001
+    for observer in simulation._run.driver.components.observers:  # noqa: SLF001
         if isinstance(observer, Meddler):
             for row, job in enumerate(jobs):
                 assert observer.ends[row] == (job["state"] in ("completed", "killed", "cancelled")), job

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from batchlab.core import rules
 from batchlab.errors import AdequacyError, shown
 from batchlab.options import RunOptions
-from batchlab.simulation.simulate import simulate
+from batchlab.simulation.simulation import simulate
 
 if TYPE_CHECKING:
     from typing import Unpack

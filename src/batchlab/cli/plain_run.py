@@ -50,7 +50,7 @@ with deferred(__name__):
     from batchlab import monitor
     from batchlab.result import near as result_near
     from batchlab.result import table
-    from batchlab.simulation import from_kernel
+    from batchlab.simulation import simulation as simulations
     from batchlab.workload import calendar_time, swf
 
 
@@ -261,10 +261,9 @@ class Watch:
         return calendar_time.CalendarTime.of(self._header, self._system.start_time).date(time)
 
     def _made(self) -> Monitor:
-
         log = self._request.log
         workload = swf.workload_of_log(self._columns, str(log.trace), ("mem",) if log.use_memory else ())
-        simulation = from_kernel.simulation_from_kernel(
+        simulation = simulations.simulation_of_log(
             self._kernel, workload, self._system, self._policy, self._request.options
         )
         self._simulation = simulation

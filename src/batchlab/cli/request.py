@@ -43,7 +43,7 @@ with deferred(__name__):
     from batchlab.observer import description
     from batchlab.observer import given as observer_given
     from batchlab.policy import load
-    from batchlab.simulation import service, sleep
+    from batchlab.simulation import nodes as node_inputs
     from batchlab.trace import traces
     from batchlab.workload import formats
     from batchlab.workload.mappings import read as mappings_read
@@ -555,7 +555,7 @@ def check_nodes(system: System, options: RunOptions) -> None:
     if options.sleep is None and options.control is None:
         return
 
-    for option, inputs in (("--sleep", sleep.sleep_inputs), ("--control", service.service_inputs)):
+    for option, inputs in (("--sleep", node_inputs.sleep_inputs), ("--control", node_inputs.service_inputs)):
         try:
             inputs(system, options)
         except SimulationError as error:

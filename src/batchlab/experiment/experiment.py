@@ -32,8 +32,7 @@ from batchlab.experiment.store import Store
 from batchlab.observer.given import checked_observers
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
-from batchlab.simulation.service import service_inputs
-from batchlab.simulation.sleep import sleep_inputs
+from batchlab.simulation.nodes import service_inputs, sleep_inputs
 
 if TYPE_CHECKING:
     import os

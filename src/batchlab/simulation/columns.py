@@ -1,4 +1,4 @@
-"""Kernel inputs: the columns of a workload on a system."""
+"""Kernel inputs of jobs: their columns on a system, and the conditions that they wait for."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
 from batchlab.policy.unfilled_nodes import takes_whole_nodes, unfilled
 from batchlab.seam.view import HIDDEN, Columns
 from batchlab.simulation.node_sets import node_set_columns
-from batchlab.simulation.owners import owner_columns
-from batchlab.simulation.places import over_time_columns, place_columns
-from batchlab.simulation.priorities import factor_columns, node_counts
+from batchlab.simulation.priorities import (
+    factor_columns,
+    node_counts,
+    over_time_columns,
+    owner_columns,
+    place_columns,
+)
+from batchlab.workload.arrays import places
 from batchlab.workload.attributes import UNKNOWN
 from batchlab.workload.columns import TIME_LIMIT, time_limits
+from batchlab.workload.dependencies import BEGIN_TIME, graph
 from batchlab.workload.requests import amounts, counts_processors
 from batchlab.workload.routing import Routes, routes
 from batchlab.workload.run_events import cancellation_times, longest_attempts, longest_runs, run_event_columns
@@ -30,13 +36,14 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from batchlab._kernel import JobColumns
+    from batchlab._kernel import ConditionColumns, JobColumns
     from batchlab.policy import Policy
     from batchlab.simulation.overheads import DrawnOverheads
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["core_index", "job_columns"]
+__all__ = ["conditions", "core_index", "job_columns"]
+
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # Names of formulas that the kernel computes itself. `run_time` is hidden from schedulers.
@@ -224,3 +231,33 @@ def _numbers(column: pl.Series, policy: Policy) -> npt.NDArray[np.float64]:
             f"{policy}: column {column.name!r} is {column.dtype}; a formula can only use columns of numbers."
         )
     return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def conditions(workload: Workload) -> ConditionColumns | None:
+    """Build the conditions that jobs wait for before they enter the queue.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+
+    Returns
+    -------
+    dict or None
+        Rows as in the workload, times in seconds since its origin. None if no job has a condition.
+    """
+    jobs = workload.jobs
+    made = graph(jobs)
+    begin_times = None
+    if BEGIN_TIME in jobs.columns and jobs[BEGIN_TIME].count():
+        begin_times = jobs[BEGIN_TIME].fill_null(0.0).to_numpy()
+    found, limits = places(jobs)
+    if made is None and begin_times is None and not limits:
+        return None
+    return {
+        "clauses": made.clauses if made else [],
+        "groups": made.groups if made else [],
+        "begin_times": begin_times,
+        "places": found,
+        "limits": limits,
+    }

@@ -1,4 +1,4 @@
-"""Calls from the kernel to Python: components of the policy, and observers."""
+"""Calls from the kernel to Python: components of the policy, observers, and callers that decide."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from batchlab.control import RateControl
+    from batchlab.core.vocabulary import StopKind
     from batchlab.policy import Policy
     from batchlab.seam.components import Scheduler
+    from batchlab.seam.invocation import Cause
     from batchlab.system import System
 
-__all__ = ["Driver", "PythonComponents", "python_components", "with_components"]
+__all__ = ["DecisionPoint", "Driver", "PythonComponents", "points", "python_components", "with_components"]
+
 
 # Methods of observers, indexed by the number of the change.
 _CHANGES = _kernel.names()["change"]
@@ -421,3 +424,55 @@ def _defines(observer: Observer, change: str) -> bool:
 
 def _learns(predictor: Predictor | None) -> bool:
     return predictor is not None and type(predictor).learn is not Predictor.learn
+
+
+@dataclass(frozen=True)
+class DecisionPoint:
+    """A point of a run at which the scheduler is called; created by `Simulation.decision_points`.
+
+    Parameters
+    ----------
+    now
+        The time, seconds since the workload's origin.
+    cause
+        Why the scheduler is called; its kind is ``"instant"`` unless the run has an `Invocation`.
+    view
+        The state, and the decisions: ``point.view.start(job)``. Always the same object, which shows the
+        present state. Decisions are possible until the loop continues.
+    """
+
+    now: float
+    cause: Cause
+    view: View
+
+
+def points(
+    kernel: _kernel.Simulation, driver: Driver, drive: Callable[[], StopKind]
+) -> Iterator[DecisionPoint]:
+    """Drive a simulation from one decision of the caller to the next.
+
+    Parameters
+    ----------
+    kernel
+        The compiled half of the simulation.
+    driver
+        Its Python half. Only the latest loop may drive it.
+    drive
+        Runs to the next decision, or to the end.
+
+    Raises
+    ------
+    SimulationError
+        If another loop was started since.
+    """
+    driver.loop = loop = object()
+
+    def go_on() -> Iterator[DecisionPoint]:
+        while drive() == "decision":
+            yield DecisionPoint(driver.view.now, driver.view.cause, driver.view)
+            if driver.loop is not loop:
+                rule = "go on with that one, or begin another"
+                raise SimulationError(f"a newer loop over decision_points() drives the simulation; {rule}.")
+            kernel.end_decision()
+
+    return go_on()

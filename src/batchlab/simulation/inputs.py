@@ -1,4 +1,4 @@
-"""The inputs of a run, as the compiled half reads them: one description, from which it builds a simulation."""
+"""The description of a run, from which the compiled half builds a simulation."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from batchlab.policy.kernel import policy_names
-from batchlab.simulation.application_inputs import application_inputs
-from batchlab.simulation.columns import core_index, job_columns
-from batchlab.simulation.conditions import conditions
+from batchlab.simulation.applications import application_inputs
+from batchlab.simulation.columns import conditions, core_index, job_columns
+from batchlab.simulation.nodes import service_inputs, sleep_inputs
 from batchlab.simulation.priorities import account_inputs, calculation_period
-from batchlab.simulation.service import service_inputs
-from batchlab.simulation.sleep import sleep_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Kernel inputs for multifactor priorities and the usage of accounts (semantics, S12)."""
+"""Kernel inputs of the queue order: multifactor priorities, accounts, owners and partitions (S12, S25)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ from batchlab.accounting.tree import AccountTree
 from batchlab.errors import PolicyError, SystemDescriptionError, WorkloadError, shown, suggest
 from batchlab.policy.orders import Multifactor
 from batchlab.system import FairShare
+from batchlab.workload.arrays import ARRAY_ID
 from batchlab.workload.attributes import attribute, check_known
 from batchlab.workload.requests import amounts
 from batchlab.workload.routing import Admission
@@ -28,8 +29,12 @@ if TYPE_CHECKING:
     from batchlab.workload.routing import Routes
 
     Values = npt.NDArray[np.float64]
+    import numpy.typing as npt
+
+    from batchlab._kernel import PlaceColumns
 
 __all__ = [
+    "OwnerColumns",
     "account_finder",
     "account_inputs",
     "calculation_period",
@@ -37,8 +42,12 @@ __all__ = [
     "needs_accounts",
     "needs_qos",
     "node_counts",
+    "over_time_columns",
+    "owner_columns",
     "partition_parts",
+    "place_columns",
 ]
+
 
 _NODE_HOURS = frozenset({"sjf_node_hours", "ljf_node_hours"})
 _NOTHING = 2**32 - 1
@@ -296,3 +305,126 @@ def account_finder(system: System, tree: AccountTree) -> Callable[[str | None, s
         return tree.node(first[user], user)
 
     return find
+
+
+class OwnerColumns(TypedDict):
+    """The number of each job's user, association and array, from 1; 0 for none. None if nothing counts it."""
+
+    user: npt.NDArray[np.uint32] | None
+    association: npt.NDArray[np.uint32] | None
+    array: npt.NDArray[np.uint32] | None
+
+
+def owner_columns(workload: Workload, policy: Policy) -> OwnerColumns:
+    """Return the owners of jobs, if the policy counts jobs by them.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    policy
+        The policy. The options ``bf_max_job_user``, ``bf_max_job_user_part``, ``bf_max_job_assoc`` and
+        ``bf_max_job_array_resv`` of ``slurm`` count jobs by owner.
+
+    Returns
+    -------
+    OwnerColumns
+        An association is a user in an account. A job without user and account has none.
+
+    Raises
+    ------
+    WorkloadError
+        If a column of names holds neither text nor whole numbers.
+    """
+    slurm = policy.slurm
+    counts_users = slurm is not None and bool(slurm.bf_max_job_user or slurm.bf_max_job_user_part)
+    counts_associations = slurm is not None and bool(slurm.bf_max_job_assoc)
+    has_arrays = ARRAY_ID in workload.jobs.columns
+    user = attribute(workload, "user") if counts_users or counts_associations else None
+    return {
+        "user": _numbers(user) if user is not None and counts_users else None,
+        "association": (
+            _numbers(user, attribute(workload, "account"))
+            if user is not None and counts_associations
+            else None
+        ),
+        "array": _numbers(workload.jobs[ARRAY_ID]) if slurm is not None and has_arrays else None,
+    }
+
+
+def _numbers(*columns: pl.Series) -> npt.NDArray[np.uint32]:
+    """Return numbers of the distinct rows of name columns, from 1; 0 if all names of a row are missing."""
+    names = pl.DataFrame(list(columns))
+    own = names.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+    ranks = names.select(pl.struct(pl.all()).rank("dense")).to_series()
+    return np.where(own.to_numpy(), ranks.to_numpy(), 0).astype(np.uint32)
+
+
+def place_columns(
+    workload: Workload, system: System, policy: Policy, routes: Routes | None
+) -> list[PlaceColumns]:
+    """Return the queue attributes of the first, second, … partition of each job.
+
+    Parameters
+    ----------
+    workload, system
+        The jobs and the machine.
+    policy
+        The policy. ``slurm`` adds a queue entry for each partition of a job.
+    routes
+        The partitions of the jobs, if the system has any.
+
+    Returns
+    -------
+    list
+        Empty if no job has partitions that differ in an attribute that the order uses.
+    """
+    if policy.slurm is None or routes is None:
+        return []
+    is_multifactor = isinstance(policy.order, str) and policy.order_name == "multifactor"
+    rule = Multifactor.of(str(policy.order)) if is_multifactor else Multifactor()
+    resources = [system.resources.index(name) for name in rule.tres]
+    traits = [
+        (
+            partition.tier,
+            partition.priority_factor if rule.partition else 0.0,
+            *system.capacity[system.has_nodes(partition)][:, resources].sum(axis=0).tolist(),
+        )
+        for partition in system.partitions
+    ]
+    if all(len({traits[place] for place in places}) <= 1 for places in routes.partitions):
+        return []
+    largest = max(partition.priority_factor for partition in system.partitions) or 1.0
+    tiers = [partition.tier for partition in system.partitions]
+    factors = [partition.priority_factor / largest for partition in system.partitions]
+    return [
+        {
+            "tier": routes.nth(number, tiers, usual=0).astype(np.int32),
+            "partition": routes.nth(number, factors, usual=0.0) if rule.partition else None,
+            "resources": [partition_parts(workload, system, routes, name, number) for name in rule.tres],
+        }
+        for number in range(max(map(len, routes.partitions)))
+    ]
+
+
+def over_time_columns(system: System, policy: Policy, routes: Routes | None) -> list[npt.NDArray[np.float64]]:
+    """Return the over-time limits of jobs in their first, second, … partition, seconds.
+
+    Parameters
+    ----------
+    system, policy
+        The machine, and ``slurm``. Its own ``over_time_limit`` is the default of partitions.
+    routes
+        The partitions of the jobs, if the system has any.
+
+    Returns
+    -------
+    list
+        Empty if no partition sets an over-time limit.
+    """
+    given = [partition.over_time_limit for partition in system.partitions]
+    if policy.slurm is None or routes is None or all(each is None for each in given):
+        return []
+    usual = float(policy.slurm.over_time_limit)
+    times = [usual if each is None else each for each in given]
+    return [routes.nth(number, times, usual=usual) for number in range(max(map(len, routes.partitions)))]

@@ -1,32 +1,21 @@
-"""A simulation that is driven instant by instant."""
+"""A simulation that is driven instant by instant, and the function `simulate`."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from batchlab import _kernel
-from batchlab.errors import PolicyError, SimulationError
+from batchlab.errors import SimulationError, shown
 from batchlab.options import RunOptions
-from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.policy.policy import as_policy
-from batchlab.result.result import Result
-from batchlab.seam.view import Columns
-from batchlab.simulation.checks import check_asked, check_decides, check_periods, check_time, checked_workload
-from batchlab.simulation.decision_point import points
-from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
-from batchlab.simulation.external_events import event_columns, given_events
-from batchlab.simulation.inputs import RunInputs
-from batchlab.simulation.odd_jobs import with_odd_jobs
-from batchlab.simulation.outcome import outcome_of
-from batchlab.simulation.overheads import sample_overheads
-from batchlab.simulation.sensing import links_seen
-from batchlab.simulation.snapshot import Snapshot, digest_of_run, options_as_facts, options_of_facts
+from batchlab.simulation.driver import Driver, points, python_components
+from batchlab.simulation.run import Run
+from batchlab.simulation.snapshot import Snapshot, digest_of_run
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
+from batchlab.system.given import check_types
+from batchlab.workload.requests import on_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,13 +24,15 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import StopKind
     from batchlab.options import RunArguments
     from batchlab.policy import Policy
+    from batchlab.result.result import Result
     from batchlab.seam.components import Observer, Scheduler
-    from batchlab.simulation.decision_point import DecisionPoint
+    from batchlab.simulation.driver import DecisionPoint
     from batchlab.simulation.external_events import Events
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["Simulation"]
+__all__ = ["Simulation", "simulate", "simulation_of_log"]
+
 
 # Maximum nesting of look aheads.
 _DEEPEST = 16
@@ -96,86 +87,54 @@ class Simulation:
         options: RunOptions | None = None,
         **arguments: Unpack[RunArguments],
     ) -> None:
-        workload = checked_workload(workload, system)
+        workload = _checked_workload(workload, system)
         policy = as_policy(policy).on(system.policy)
         made = RunOptions.of(options, arguments, function="Simulation()")
         components = python_components(policy, observers, made.controls)
-        self._driver: Driver | None = None
-        self._make(workload, system, policy, components, made, events=events)
+        self._run = Run.begin((workload, system, policy), components, made, events)
         if components.any:
-            columns = Columns(self.workload.jobs, clairvoyant=False)
-            self._driver = Driver(components, self._kernel, system, columns)
-            self._driver.belong_to(self)
-            self._driver.begin()
+            self._run.driver = self._run.driver_of(components)
+            self._run.driver.belong_to(self)
+            self._run.driver.begin()
 
-    def _make(
-        self,
-        workload: Workload,
-        system: System,
-        policy: Policy,
-        components: PythonComponents,
-        options: RunOptions,
-        *,
-        events: Events | None,
-    ) -> None:
-        """Build the compiled half, without Python components."""
-        self._inputs = (workload, system, policy)
-        workload = with_odd_jobs(workload, system, policy, options)
-        self._events = given_events(events, workload, system)
-        check_periods(workload, options)
-        self._options = options
-        if options.invocation is not None:
-            check_asked(components, policy)
-        self._current = (workload, system, policy)
-        self._run_digest: str | None = None
-        self._elapsed, self._depth, self._assumes_estimates = 0.0, 0, False
-        self._look_ahead_policy: str | None = None
-        self._overheads = sample_overheads(workload, system, options)
-        columns, self._initial_events = event_columns(self._events, workload, system)
-        inputs = RunInputs.of(
-            workload,
-            system,
-            policy,
-            components.listening,
-            options,
-            overheads=self._overheads,
-            events=columns,
-        )
-        try:
-            self._kernel = _kernel.Simulation(inputs)
-        except ValueError as error:
-            # All other inputs are checked before, so the formula is invalid.
-            raise PolicyError(f"{policy}: {error}") from error
+    @classmethod
+    def _of(cls, run: Run) -> Simulation:
+        """Return the simulation of a run that has begun."""
+        simulation = cls.__new__(cls)
+        simulation._run = run  # noqa: SLF001  # its own
+        if run.driver is not None:
+            run.driver.belong_to(simulation)
+        return simulation
 
     @property
     def workload(self) -> Workload:
         """The jobs."""
-        return self._current[0]
+        return self._run.workload
 
     @property
     def system(self) -> System:
         """The machine."""
-        return self._current[1]
+        return self._run.system
 
     @property
     def policy(self) -> Policy:
         """The policy: which job runs next, and on which nodes."""
-        return self._current[2]
+        return self._run.policy
 
     @property
     def now(self) -> float:
         """The present time, seconds since the workload's origin."""
-        return self._kernel.now
+        return self._run.kernel.now
 
     @property
     def next_time(self) -> float | None:
         """The next instant with an event, seconds; None if no event is left."""
-        return self._kernel.next_time
+        return self._run.kernel.next_time
 
     @property
     def finished(self) -> int:
         """The number of jobs that completed, were killed or were rejected so far."""
-        return self._kernel.finished
+        return self._run.kernel.finished
 
     def step(self) -> bool:
         """Process all events of the next instant.
@@ -190,11 +149,11 @@ class Simulation:
         SimulationError
             If a loop over `decision_points` must make the decisions.
         """
-        if self._driver is None:
-            return self._kernel.step()
-        check_decides(self._driver, self.policy)
-        with self._driver.at_work():
-            stop = self._kernel.drive_until(math.inf, self._driver, self._driver.view, instants=1)
+        if self._run.driver is None:
+            return self._run.kernel.step()
+        _check_decides(self._run.driver, self.policy)
+        with self._run.driver.at_work():
+            stop = self._run.kernel.drive_until(math.inf, self._run.driver, self._run.driver.view, instants=1)
         return stop == "instants"
 
     def run_until(
@@ -215,17 +174,15 @@ class Simulation:
         SimulationError
             If the time is not a number, or a loop over `decision_points` must make the decisions.
         """
-        check_time(until)
-        report = (
-            None if progress is None else lambda finished, _now: progress(finished, len(self._current[0]))
-        )
-        if self._driver is not None:
-            check_decides(self._driver, self.policy)
-            self._drive(self._driver, float(until), report)
+        _check_time(until)
+        report = None if progress is None else lambda finished, _now: progress(finished, len(self.workload))
+        if self._run.driver is not None:
+            _check_decides(self._run.driver, self.policy)
+            self._drive(self._run.driver, float(until), report)
             return
         begin = time.perf_counter()
-        self._kernel.run_until(float(until), report)
-        self._elapsed += time.perf_counter() - begin
+        self._run.kernel.run_until(float(until), report)
+        self._run.elapsed += time.perf_counter() - begin
 
     def decision_points(self, until: float = math.inf) -> Iterator[DecisionPoint]:
         """Run up to and including a time, and stop at every point at which a scheduler would be called.
@@ -262,32 +219,25 @@ class Simulation:
         >>> simulation.result().jobs["start_time"].to_list()
         [0.0, 60.0, 0.0]
         """
-        check_time(until)
-        driver = self._driver
+        _check_time(until)
+        driver = self._run.driver
         if driver is None or not driver.is_left_to_caller:
             rule = "needs policy = ExternalScheduler(), or a Policy with it as its scheduler"
             raise SimulationError(f"policy = {self.policy} decides itself; decision_points() {rule}.")
-        return points(self._kernel, driver, lambda: self._drive(driver, float(until)))
+        return points(self._run.kernel, driver, lambda: self._drive(driver, float(until)))
 
     def _drive(
         self, driver: Driver, until: float, report: Callable[[int, float], object] | None = None
     ) -> StopKind:
         begin = time.perf_counter()
         with driver.at_work():
-            stop = self._kernel.drive_until(until, driver, driver.view, report)
-        self._elapsed += time.perf_counter() - begin
+            stop = self._run.kernel.drive_until(until, driver, driver.view, report)
+        self._run.elapsed += time.perf_counter() - begin
         return stop
 
     def fork(self) -> Simulation:
         """Return an independent copy in the present state; Python components are copied deeply."""
-        twin = object.__new__(Simulation)
-        twin.__dict__.update(self.__dict__)
-        twin._kernel = self._kernel.fork()  # our own twin
-        if self._driver is not None:
-            twin._driver = self._driver.twin(twin._kernel, self.system)
-            twin._current = (*self._current[:2], with_components(self.policy, twin._driver.components))
-            twin._driver.belong_to(twin)
-        return twin
+        return self._of(self._run.fork())
 
     def snapshot(self) -> bytes:
         """Return the present state as bytes, for `restore` in this or another process.
@@ -311,23 +261,7 @@ class Simulation:
         >>> data = simulation.snapshot()  # doctest: +SKIP
         >>> later = Simulation.restore(data, workload, system, "easy")  # doctest: +SKIP
         """
-        workload, system, policy = self._inputs
-        self._run_digest = self._run_digest or digest_of_run(workload, system)
-        facts = {
-            "version": _kernel.__version__,
-            "build": _kernel.SOURCES,
-            "policy": str(policy),
-            "run": self._run_digest,
-            "options": options_as_facts(self._options),
-            "under": self._look_ahead_policy,
-            "assumes_estimates": self._assumes_estimates,
-            "elapsed": self._elapsed,
-            "depth": self._depth,
-            "driven": self._driver is not None,
-            "events": None if self._events is None else self._events.to_dicts(),
-        }
-        components = b"" if self._driver is None else self._driver.as_bytes()
-        return Snapshot(facts, self._kernel.snapshot(), components).to_bytes()
+        return self._run.snapshot().to_bytes()
 
     @classmethod
     def restore(
@@ -358,44 +292,16 @@ class Simulation:
         A snapshot holds pickles, and a malicious one runs its code here. Restore only your own snapshots, or
         those from people whom you trust.
         """
-        workload = checked_workload(workload, system)
+        workload = _checked_workload(workload, system)
         policy = as_policy(policy).on(system.policy)
         snapshot = Snapshot.of_bytes(data)
         digest = digest_of_run(workload, system)
         snapshot.check(version=_kernel.__version__, build=_kernel.SOURCES, policy=str(policy), run=digest)
-        simulation = cls.__new__(cls)
         with Snapshot.restoring():
-            simulation._make_again(snapshot, workload, system, policy)  # noqa: SLF001  # our own
-        simulation._run_digest = digest  # noqa: SLF001  # likewise
-        return simulation
-
-    def _make_again(self, snapshot: Snapshot, workload: Workload, system: System, policy: Policy) -> None:
-        self._driver = None
-        options, components = options_of_facts(snapshot.facts["options"]), python_components(policy, ())
-        self._make(workload, system, policy, components, options, events=snapshot.facts["events"])
-        self._go_on_from(snapshot)
-
-    def _go_on_from(self, snapshot: Snapshot) -> None:
-        facts = snapshot.facts
-        if facts["under"] is not None:
-            self._go_on_under(as_policy(facts["under"]).on(self.system.policy))
-        try:
-            self._kernel.restore(snapshot.kernel)
-        except ValueError as error:
-            raise SimulationError(f"{error}; give what the snapshot was taken of.") from error
-        if facts["driven"]:
-            _, system, policy = self._inputs
-            columns = Columns(self.workload.jobs, clairvoyant=False)
-            self._driver = Driver(python_components(policy, ()), self._kernel, system, columns)
-            self._driver.restored(snapshot.components)
-            self._current = (*self._current[:2], with_components(self._current[2], self._driver.components))
-            self._driver.belong_to(self)
-        self._elapsed, self._depth = facts["elapsed"], facts["depth"]
-        if facts["assumes_estimates"]:
-            self._assume_run_times()
+            return cls._of(Run.restored(snapshot, (workload, system, policy), digest))
 
     def __reduce__(self) -> tuple[Callable[..., Simulation], tuple[object, ...]]:
-        return Simulation.restore, (self.snapshot(), *self._inputs)
+        return Simulation.restore, (self.snapshot(), *self._run.given)
 
     def __copy__(self) -> Simulation:
         return self.fork()
@@ -427,49 +333,16 @@ class Simulation:
         SimulationError
             If too many look aheads are nested.
         """
-        if self._depth >= _DEEPEST:
+        if self._run.depth >= _DEEPEST:
             rule = "its copy does as a policy does: go on under another, fork('easy'), or keep a flag"
             raise SimulationError(f"{_DEEPEST} look aheads within each other; {rule}.")
-        twin = self.fork()
-        twin._depth = self._depth + 1  # noqa: SLF001  # our own twin
+        run = self._run.fork()
+        run.depth += 1
         if policy is not None:
-            twin._go_on_under(as_policy(policy).on(self.system.policy))  # noqa: SLF001  # our own twin
+            run.adopt(as_policy(policy).on(self.system.policy))
         if not clairvoyant:
-            twin._assume_estimates()  # noqa: SLF001  # likewise
-        return twin
-
-    def _go_on_under(self, policy: Policy) -> None:
-        if not policy.is_named or policy.order_name in OF_COLUMNS:
-            rule = (
-                "a look ahead goes on under its own policy, or a built-in one whose order asks for no columns"
-            )
-            raise PolicyError(f"policy = {policy}; {rule}.")
-        if policy.predictor != "requested":
-            raise PolicyError(f"policy = {policy}; a look ahead keeps the estimates that there are.")
-        workload, system, _ = self._current
-        self._current = (workload, system, policy)
-        self._look_ahead_policy = str(policy)
-        self._kernel.adopt(policy_names(policy, self._options.seed, self._current[1]))
-        if self._driver is not None:
-            self._driver = self._driver.without_policy(self._kernel, system)
-            self._driver.belong_to(self)
-
-    def _assume_estimates(self) -> None:
-        self._kernel.assume_estimates()
-        self._assume_run_times()
-        for observer in () if self._driver is None else self._driver.components.observers:
-            observer.drop_future_events()
-
-    def _assume_run_times(self) -> None:
-        """Show the run times that the kernel assumes in place of the true ones."""
-        self._assumes_estimates = True
-        workload, system, policy = self._current
-        run_times = pl.Series("run_time", self._kernel.run_times())
-        # `with_columns` needs the threads of polars, which a forked process does not have.
-        jobs = workload.jobs.clone()
-        jobs.replace_column(jobs.get_column_index("run_time"), run_times)
-        believed = dataclasses.replace(workload, jobs=jobs)
-        self._current = (believed, system, policy)
+            run.assume_estimates()
+        return self._of(run)
 
     def status(self, *, latest: int = 0) -> Status:
         """Return which jobs wait, which run on which nodes, and the free resources; O(jobs + nodes).
@@ -480,32 +353,129 @@ class Simulation:
             How many of the jobs that ended last to include with their nodes. `SimulationError` if it is
             negative.
         """
-        columns = columns_of(self._kernel, latest)
+        columns = columns_of(self._run.kernel, latest)
         return Status(now=self.now, next_time=self.next_time, system=self.system, **columns)
 
     def gauges(self) -> Gauges:
         """Return the length of the queue and the utilisation; costs less than `status`."""
-        queued, unused = self._kernel.gauges()
-        return Gauges(self.now, queued, shares_in_use(self._current[1], unused))
+        queued, unused = self._run.kernel.gauges()
+        return Gauges(self.now, queued, shares_in_use(self.system, unused))
 
     def result(self) -> Result:
         """Return the outcome of every job so far."""
-        outcome = outcome_of(
-            self._kernel,
-            overheads=self._overheads,
-            own_events=None if self._events is None else self._initial_events,
-            sensing_links=links_seen(self._options.platform_sensing, self._current[1].platform),
-        )
-        return Result(
-            *self._current,
-            outcome,
-            options=self._options,
-            external_events=self._events,
-            elapsed=self._elapsed,
-            **({} if self._driver is None else self._driver.observed()),
-        )
+        return self._run.result()
 
     def __repr__(self) -> str:
-        workload, system, policy = self._current
-        done = f"{self.finished:,} of {len(workload):,} jobs done"
-        return f"<Simulation of {policy} on {system.nodes:,} nodes at {self.now:g} s: {done}>"
+        done = f"{self.finished:,} of {len(self.workload):,} jobs done"
+        return f"<Simulation of {self.policy} on {self.system.nodes:,} nodes at {self.now:g} s: {done}>"
+
+
+def simulation_of_log(
+    kernel: _kernel.Simulation, workload: Workload, system: System, policy: Policy, options: RunOptions
+) -> Simulation:
+    """Return the simulation of a log that the kernel has read, without Python components.
+
+    Parameters
+    ----------
+    kernel
+        The compiled half, built by ``SwfLog.simulation``.
+    workload, system, policy, options
+        The run.
+    """
+    given = workload, system, policy
+    run = Run(kernel=kernel, given=given, workload=workload, system=system, policy=policy, options=options)
+    return Simulation._of(run)  # noqa: SLF001  # of this module
+
+
+def simulate(
+    workload: Workload,
+    system: System,
+    policy: Policy | Scheduler | str,
+    *,
+    observers: Sequence[Observer] = (),
+    events: Events | None = None,
+    options: RunOptions | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    **arguments: Unpack[RunArguments],
+) -> Result:
+    """Simulate a workload on a system under a policy to its end.
+
+    Parameters
+    ----------
+    workload, system, policy, observers, events
+        As for `Simulation`.
+    options
+        Settings of the run. [default: `RunOptions()`]
+    progress
+        Called about every 0.05 s with the number of jobs finished and the number of all jobs.
+    **arguments
+        Fields of `options` by name, as in ``seed=1, walltime="kill"``. They take precedence over `options`.
+
+    Returns
+    -------
+    Result
+        The outcome of every job.
+
+    Raises
+    ------
+    SimulationError
+        If an option has an invalid value.
+    ObserverError
+        If an observer is not an `Observer`, or two have the same name.
+    PolicyError
+        If the policy's spec or its formula is invalid.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> jobs = {"submit_time": [0, 0, 0], "run_time": [60, 60, 30], "tasks": [2, 4, 1]}
+    >>> system = bl.System.homogeneous(nodes=1, resources={"core": 4})
+    >>> bl.simulate(bl.Workload.from_table(jobs), system, "easy").jobs["start_time"].to_list()
+    [0.0, 60.0, 0.0]
+    """
+    options = RunOptions.of(options, arguments, function="simulate()")
+    simulation = Simulation(workload, system, policy, observers=observers, events=events, options=options)
+    simulation.run_until(progress=progress)
+    return simulation.result()
+
+
+def _checked_workload(workload: Workload, system: System) -> Workload:
+    """Return the workload with its requests expressed in the resources of the system (S3).
+
+    Raises
+    ------
+    SystemDescriptionError, WorkloadError
+        If the arguments are not a workload and a system, or a column named after a resource does not hold
+        amounts.
+    """
+    check_types(workload, system)
+    return on_system(workload, system)
+
+
+def _check_time(until: float) -> None:
+    """Raise unless the value is a time, that is, a number.
+
+    Raises
+    ------
+    SimulationError
+        If it is NaN or not a number.
+    """
+    try:
+        is_time = not math.isnan(until)
+    except (TypeError, OverflowError):
+        is_time = False
+    if not is_time:
+        raise SimulationError(f"until = {shown(until)}; must be a time in seconds.")
+
+
+def _check_decides(driver: Driver, policy: Policy) -> None:
+    """Raise if the caller makes the decisions but does not loop over the decision points.
+
+    Raises
+    ------
+    SimulationError
+        If the policy's scheduler is an `ExternalScheduler`.
+    """
+    if driver.is_left_to_caller:
+        rule = "make a Simulation, and loop over its decision_points()"
+        raise SimulationError(f"policy = {policy} leaves the decisions to the caller; {rule}.")

@@ -9,7 +9,7 @@ from batchlab.core import rules
 from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError
 from batchlab.options import RunOptions
 from batchlab.policy.policy import CONFIGURED, as_policy
-from batchlab.simulation.simulate import simulate
+from batchlab.simulation.simulation import simulate
 from batchlab.slurm import read_configuration, translate
 
 if TYPE_CHECKING:

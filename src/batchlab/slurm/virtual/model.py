@@ -13,7 +13,7 @@ import polars as pl
 
 from batchlab.errors import BridgeError, SystemDescriptionError
 from batchlab.policy.policy import CONFIGURED, as_policy
-from batchlab.simulation.simulate import simulate
+from batchlab.simulation.simulation import simulate
 from batchlab.slurm.configuration.nodes import GenericResource
 from batchlab.slurm.virtual.configuration import Node
 from batchlab.slurm.virtual.controller_log import Measured

@@ -1,23 +1,60 @@
-"""Kernel inputs of sleeping nodes: sleep states of the system, and rules of a run (S21)."""
+"""Kernel inputs of nodes: controlled service rates (S19), and sleep states with their rules (S21)."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from batchlab.errors import SimulationError, suggest
+from batchlab.system.controlled_nodes import control_of_node
 from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
-    from batchlab._kernel import SleepInputs
+    import numpy.typing as npt
+
+    from batchlab._kernel import ControlInput, ServiceInputs, SleepInputs
     from batchlab.options import NodeSleep, RunOptions
     from batchlab.system import NodeGroup, System
     from batchlab.workload import Workload
 
-__all__ = ["sleep_inputs"]
+__all__ = ["service_inputs", "sleep_inputs"]
+
+
+def service_inputs(system: System, options: RunOptions) -> ServiceInputs | None:
+    """Return the controls of node rates for the kernel; None if no rate is controlled.
+
+    Raises
+    ------
+    SimulationError
+        If a control names an unknown group, or two controls set the rate of one node.
+    """
+    controls = options.controls
+    if not controls:
+        return None
+    numbers = None
+    if any(control.groups for control in controls) or len(controls) > 1:
+        numbers = control_of_node(system, options.controls)
+    governed = any(control.for_kernel(0)["rule"] in ("ondemand", "schedutil") for control in controls)
+    processors = _processors(system, numbers, len(controls)) if governed else []
+    described = [cast("ControlInput", control.for_kernel(options.seed)) for control in controls]
+    return {
+        "controls": described,
+        "control_of_node": numbers,
+        "processors": processors,
+        "key_events": options.key_events,
+    }
+
+
+def _processors(system: System, numbers: npt.NDArray[np.uint32] | None, controls: int) -> list[float]:
+    """Return the total number of processors of the nodes of each control."""
+    resource = list(system.resources).index("core") if "core" in system.resources else None
+    of_node = np.ones(system.nodes) if resource is None else system.capacity[:, resource].astype(np.float64)
+    if numbers is None:
+        return [float(of_node.sum())]
+    return [float(of_node[numbers == number].sum()) for number in range(1, controls + 1)]
 
 
 def sleep_inputs(system: System, options: RunOptions, workload: Workload | None = None) -> SleepInputs | None:
