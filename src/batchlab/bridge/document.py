@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from batchlab.core.documents import DuplicateKey, without_duplicates
-from batchlab.core.units import is_finite
+from batchlab.core.rules import is_finite
 from batchlab.errors import BridgeError, shown, suggest
 
 _LARGEST_INTEGER = 2**64

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from types import MappingProxyType
-from typing import Generic, NoReturn, TypeVar, cast
+from typing import Generic, NoReturn, TypeGuard, TypeVar, cast
 
 from batchlab.errors import nearest, shown, written
 
@@ -47,6 +47,8 @@ __all__ = [
     "Whole",
     "check",
     "hold",
+    "is_finite",
+    "is_whole",
     "number_of",
     "set_field",
     "truth",
@@ -101,6 +103,17 @@ def number_of(value: object) -> float | None:
     except OverflowError:
         return None
     return number if whole is None else whole
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether a value is a whole number; truth values are none."""
+    return whole_of(value) is not None
+
+
+def is_finite(value: object) -> TypeGuard[float]:
+    """Return whether a value is a finite number that float64 has; truth values are none."""
+    number = number_of(value)
+    return number is not None and math.isfinite(number)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,6 @@
 """Formatting of quantities. Internally, all quantities are in SI units and float64 seconds."""
 
 import math
-import sys
-from numbers import Real
-from typing import TypeGuard
 
 __all__ = [
     "format_duration",
@@ -12,36 +9,11 @@ __all__ = [
     "format_number",
     "format_power",
     "format_rate",
-    "is_finite",
-    "is_real",
-    "is_whole",
     "plain_number",
 ]
 
 # Above this value, float64 has a resolution of less than halves, and digits are not informative.
 _TOO_LONG = 1e15
-
-
-def is_finite(value: object) -> TypeGuard[float]:
-    """Return whether a value is a finite float64 number: not a Boolean, infinity, NaN or a larger integer."""
-    # math.isfinite raises for integers beyond float64.
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
-def is_real(value: object) -> TypeGuard[float]:
-    """Return whether a value is a finite number of Python or NumPy that float64 has, and no truth value."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        # An integer beyond float64.
-        return False
-
-
-def is_whole(value: object) -> TypeGuard[int]:
-    """Return whether a value is an integer, but not a Boolean."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def format_number(value: float) -> str:

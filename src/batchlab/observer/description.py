@@ -20,8 +20,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from batchlab.core.distributions import Constant, named_distribution
+from batchlab.core.rules import is_finite, is_whole
 from batchlab.core.spec import Call, Grammar, word, written
-from batchlab.core.units import is_finite, is_whole
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer import Failures, NodePower, Power
 from batchlab.observer.load import observer_of

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
-from batchlab.core.rules import Number, Optional, check, hold, set_field
-from batchlab.core.units import is_finite
+from batchlab.core.rules import Number, Optional, check, hold, is_finite, set_field
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer.steps import Source, Steps, steps_of
 from batchlab.seam.components import Observer

@@ -9,7 +9,7 @@ import itertools
 from functools import cache
 from typing import TYPE_CHECKING
 
-from batchlab.core.units import is_whole
+from batchlab.core.rules import is_whole
 from batchlab.errors import PlatformError, shown
 from batchlab.placement.layout import layout_of, number_of
 

@@ -134,7 +134,7 @@ MODELS: Mapping[str, str] = {model.name: model.about for model in _KNOWN.values(
 
 _UNITS: Mapping[str, Unit] = {"loopback_bandwidth": BANDWIDTH, "loopback_latency": TIME}
 _SPECS = Grammar("sharing model", PlatformError, "fair_bottleneck(window=65536)")
-_POSITIVE = frozenset({"bandwidth_factor", "loopback_bandwidth"})
+_ABOVE_0 = frozenset({"bandwidth_factor", "loopback_bandwidth"})
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ def _value(name: str, value: object) -> float | bool:
     """Check the value of a parameter."""
     if name == "cross_traffic":
         return rules.check(PlatformError, f"NetworkModel: {name}", value, rules.truth)
-    positive = name in _POSITIVE
+    positive = name in _ABOVE_0
     if name in _UNITS:
         try:
             return _UNITS[name].read(value, positive=positive)

@@ -12,7 +12,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from batchlab.core.units import is_real
+from batchlab.core.rules import is_finite
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, dress, plot, tint
 from batchlab.plot.job_classes import job_colours
@@ -72,7 +72,7 @@ def allocation_map(
     system = result.system
     name = system.resources[0] if resource is None else choice("resource", resource, system.resources)
     time = _busiest(result, name) if time is None else time
-    if not is_real(time):
+    if not is_finite(time):
         raise ResultError(f"time = {shown(time)} s; must be a number.")
     is_grid = system.nodes > _MOST_COLUMNS
     ax = begin(ax, title=title, size=(7.2, 4.4) if is_grid else (7.2, 3.2))
@@ -213,7 +213,7 @@ def job_nodes(
     result = single(results)
     row = None if job is None else _row(result, job)
     time = _instant(result, row) if time is None else time
-    if not is_real(time):
+    if not is_finite(time):
         raise ResultError(f"time = {shown(time)} s; must be a number.")
     colours = _colours(result, time, row)
     if view == "3d":

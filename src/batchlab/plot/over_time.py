@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from batchlab.core.units import is_real
+from batchlab.core.rules import is_finite
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import GRID, INK, annotate, colour, dress, legend, line_style, tint
 from batchlab.plot.scales import nice_step, short_duration, time_axis
@@ -212,7 +212,7 @@ def over_time(
     ResultError
         If the window is not a duration.
     """
-    if window is not None and not (is_real(window) and window >= 0):
+    if window is not None and not (is_finite(window) and window >= 0):
         raise ResultError(f"window = {shown(window)} s; must be a duration >= 0, or None to have one chosen.")
     every = [steps for line in lines for steps in line.replications if len(steps.time)]
     if not every:

@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
-from batchlab.core.units import is_real
+from batchlab.core.rules import is_finite
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import INK, PALETTE, annotate, begin, choice, dress, pale, plot
 from batchlab.plot.job_classes import (
@@ -145,7 +145,7 @@ def time_span(placed: Placements, start: float | None, end: float | None) -> tup
     last = float(placed.end.max()) if end is None else end
     if start is None and end is None and last == first:
         last = first + 1.0
-    if not (is_real(first) and is_real(last) and first < last):
+    if not (is_finite(first) and is_finite(last) and first < last):
         raise ResultError(
             f"start = {shown(first)} s, end = {shown(last)} s; must be numbers, and the end the later one."
         )
@@ -438,7 +438,7 @@ def _present(result: Result, start: float | None, end: float | None) -> pl.DataF
     jobs = jobs_of(result).with_row_index("row")
     present = jobs.filter(~jobs["state"].is_in(["loaded", "rejected"])).sort("submit_time", "row")
     for name, bound in (("start", start), ("end", end)):
-        if bound is not None and not is_real(bound):
+        if bound is not None and not is_finite(bound):
             raise ResultError(f"{name} = {shown(bound)} s; must be a number.")
     if start is not None:
         present = present.filter(pl.col("submit_time") >= start)

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from batchlab.core.lazy import make_dir
-from batchlab.core.units import is_real
+from batchlab.core.rules import is_finite
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.errors import ResultError, shown
 from batchlab.result.efficiency import allocation_efficiency
@@ -436,7 +436,7 @@ _TURNAROUND = pl.col("end_time") - pl.col("submit_time")
 
 
 def _check(threshold: float) -> None:
-    if not (is_real(threshold) and threshold > 0):
+    if not (is_finite(threshold) and threshold > 0):
         raise ResultError(f"threshold = {shown(threshold)} s; must be > 0. The usual one is 10.")
 
 

@@ -10,8 +10,8 @@ from weakref import WeakValueDictionary
 
 from batchlab.application.application import Application, Phase
 from batchlab.core.documents import without_duplicates
+from batchlab.core.rules import is_finite, is_whole
 from batchlab.core.spec import Call, Grammar, Value, as_json, flag_of, written
-from batchlab.core.units import is_finite, is_whole
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton import applications
 from batchlab.skeleton.collectives.registry import AUTOMATIC, FAMILIES

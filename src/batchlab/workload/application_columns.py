@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.core.documents import without_duplicates
-from batchlab.core.units import is_finite, is_whole
+from batchlab.core.rules import is_finite, is_whole
 from batchlab.core.vocabulary import JOB_TYPES, RANK_ORDERS, RankOrder
 from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
 from batchlab.workload.columns import is_number, is_text, stripped, wrong_kind

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import polars as pl
 
 from batchlab.core.documents import without_duplicates
-from batchlab.core.units import is_finite
+from batchlab.core.rules import is_finite
 from batchlab.errors import WorkloadError, shown, suggest
 
 if TYPE_CHECKING:

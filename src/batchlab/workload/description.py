@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from batchlab.core.units import is_whole
+from batchlab.core.rules import is_whole
 from batchlab.core.vocabulary import JobType, RankOrder
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload.application_columns import RANK_ORDER, check_applications, check_arguments, written

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from batchlab.core.node_ranges import node_ranges
-from batchlab.core.units import is_finite, is_whole
+from batchlab.core.rules import is_finite, is_whole
 from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.errors import WorkloadError, shown, suggest
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
 
 from batchlab.core.declared import Declared, Help, declared, one_of
-from batchlab.core.units import is_finite, is_whole
+from batchlab.core.rules import is_finite, is_whole
 from batchlab.core.vocabulary import InvalidAction, LogFormat, OverrunAction, ProcessorField
 from batchlab.errors import WorkloadError, shown, suggest
 

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.core.markup import card
-from batchlab.core.units import format_duration, is_real
+from batchlab.core.rules import is_finite
+from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload import application_columns, dependencies, description, node_columns
@@ -253,7 +254,7 @@ class Workload:
         """Keep the jobs with ``start <= submit_time < end`` (seconds); times are unchanged."""
         for name, bound in (("start", start), ("end", end)):
             # Infinity is a bound too.
-            if bound is not None and not (is_real(bound) or bound in (-math.inf, math.inf)):
+            if bound is not None and not (is_finite(bound) or bound in (-math.inf, math.inf)):
                 raise WorkloadError(f"{name} = {shown(bound)}; must be a number of seconds, or None.")
         submit = pl.col("submit_time")
         low, high = -math.inf if start is None else start, math.inf if end is None else end
@@ -291,7 +292,7 @@ class Workload:
             If the factor is not a positive number, or so small that times leave the exact range of 2^53
             seconds.
         """
-        if not (is_real(factor) and factor > 0):
+        if not (is_finite(factor) and factor > 0):
             raise WorkloadError(
                 f"factor = {shown(factor)}; must be a positive number, as in 1.2 for 20 % more load."
             )
@@ -312,7 +313,7 @@ class Workload:
 
     def shift(self, seconds: float) -> "Workload":
         """Submit every job ``seconds`` later (earlier if negative, but not before 0)."""
-        by = seconds if is_real(seconds) else math.nan
+        by = seconds if is_finite(seconds) else math.nan
         submit = self.jobs["submit_time"].to_numpy() + by
         return self._submitted_at(submit, f"seconds = {shown(seconds)}", pl.col(BEGIN_TIME) + by)
 

@@ -17,7 +17,7 @@ import polars as pl
 from batchlab.application import Application, Phase
 from batchlab.application.tasks import Compute, Delay, Sequence, Task
 from batchlab.bridge.document import amount, amounts, field, read_object, seconds, text
-from batchlab.core.units import is_whole
+from batchlab.core.rules import is_whole
 from batchlab.errors import BridgeError, shown, suggest
 from batchlab.workload import Workload
 from batchlab.workload.header import Header

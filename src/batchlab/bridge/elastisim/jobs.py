@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from batchlab.bridge.document import field, nearest, read_object, seconds, text
-from batchlab.core.units import is_finite
+from batchlab.core.rules import is_finite
 from batchlab.core.vocabulary import JobType
 from batchlab.errors import AlgorithmError, BridgeError, shown, suggest
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self, cast
 from batchlab.bridge.elastisim.algorithm import Algorithm
 from batchlab.bridge.elastisim.jobs import Reply
 from batchlab.core.documents import DuplicateKey, without_duplicates
-from batchlab.core.units import is_finite, is_whole
+from batchlab.core.rules import is_finite, is_whole
 from batchlab.errors import AlgorithmError, BridgeError, missing_extra, reason_of, shown
 
 if TYPE_CHECKING:

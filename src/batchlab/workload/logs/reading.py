@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypedDict, TypeVar, get_type_hints
 import polars as pl
 
 from batchlab.core.declared import declared
-from batchlab.core.units import is_finite
+from batchlab.core.rules import is_finite
 from batchlab.core.vocabulary import InvalidAction, OverrunAction, ProcessorField
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.log_options import LONGEST, LogOptions, RequeueAction, UnfinishedAction, check_reading

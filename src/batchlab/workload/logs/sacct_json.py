@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from batchlab.core.units import is_finite
+from batchlab.core.rules import is_finite
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload.logs.jobs import is_in_bounds
 from batchlab.workload.logs.quantities import clock_of
