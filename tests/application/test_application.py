@@ -80,8 +80,8 @@ def test_a_delay_waits_together() -> None:
         (tasks.Write, {"bytes": [1], "storage": "burst_bufer"}, "Did you mean 'burst_buffer'"),
         (tasks.Idle, {"seconds": []}, "seconds has 0 entries; must be at least one number"),
         (tasks.Delay, {"seconds": 1, "synchronized": False}, "a delay is that of all ranks. Use Idle"),
-        (tasks.Sequence, {"tasks": [IDLE, 3]}, r"tasks\[1\] = 3; must be a task"),
-        (tasks.Sequence, {"tasks": IDLE}, "must be a list, each entry a task"),
+        (tasks.Sequence, {"tasks": [IDLE, 3]}, r"tasks\[1\] = 3; must be a Task"),
+        (tasks.Sequence, {"tasks": IDLE}, "must be a list of tasks"),
         (bl.Phase, {"tasks": [IDLE], "barrier": None}, "barrier = None; must be true or false"),
         (
             bl.Phase,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import batchlab as bl
 from batchlab import tasks
-from batchlab.application.read import application_of
-from batchlab.application.write import document_of
+from batchlab.application.files import application_of, document_of
 from support.oracles import find
 
 DOCUMENT: dict[str, Any] = {

@@ -6,7 +6,7 @@ import pytest
 
 import batchlab as bl
 from batchlab import Experiment
-from batchlab.application.write import write_application
+from batchlab.application.files import write_application
 from batchlab.core.vocabulary import ExecutorName
 from batchlab.errors import ApplicationError
 from batchlab.skeleton import named

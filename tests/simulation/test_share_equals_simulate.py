@@ -8,7 +8,7 @@ import pytest
 
 import batchlab as bl
 from batchlab import tasks
-from batchlab.application.rules import PairPattern
+from batchlab.application.tasks import PairPattern
 from batchlab.core.vocabulary import SHARING_MODELS, SharingModel
 from batchlab.platform import Host, Link
 from batchlab.platform.network_model import MODELS

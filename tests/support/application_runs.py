@@ -5,7 +5,7 @@ from math import inf, isinf
 import polars as pl
 
 import batchlab as bl
-from batchlab.application.read import application_of
+from batchlab.application.files import application_of
 from batchlab.core.vocabulary import SharingModel
 from batchlab.platform import Disk, Host, Link
 from reference.world import Host as ReferenceHost

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from batchlab.application.rules import PairPattern
-    from batchlab.application.tasks import Task
+    from batchlab.application.tasks import PairPattern, Task
     from batchlab.core.vocabulary import SharingModel
 
 __all__ = ["ClockCase", "clock_case", "ran"]

@@ -3,5 +3,5 @@
 from batchlab.application.application import Application as Application
 from batchlab.application.application import Phase as Phase
 from batchlab.application.application import Stage as Stage
-from batchlab.application.read import read_application as read_application
-from batchlab.application.write import write_application as write_application
+from batchlab.application.files import read_application as read_application
+from batchlab.application.files import write_application as write_application

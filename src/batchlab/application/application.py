@@ -4,12 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isqrt
+from typing import Annotated
 
 from batchlab import _kernel
 from batchlab._kernel import Formula
-from batchlab.application.rules import MATRIX, Number, count, formula, instance, sequence, set_field, truth
+from batchlab.application.tasks import MATRIX, Number, Task, Tasks, count, formula
 from batchlab.application.tasks import Sequence as TaskSequence
-from batchlab.application.tasks import Task
+from batchlab.core import rules
+from batchlab.core.form import check_fields
+from batchlab.core.rules import set_field
 from batchlab.errors import ApplicationError
 
 __all__ = ["Application", "Phase", "Stage"]
@@ -37,11 +40,11 @@ class Stage:
         If a parameter breaks its rule.
     """
 
-    tasks: Sequence[Task]
+    tasks: Tasks
     iterations: Number = 1
 
     def __post_init__(self) -> None:
-        set_field(self, "tasks", sequence(self.tasks, Task, "tasks", "a task"))
+        check_fields(self, ApplicationError, "")
         set_field(self, "iterations", count(self.iterations, "iterations"))
 
 
@@ -68,19 +71,17 @@ class Phase:
         If a parameter breaks its rule.
     """
 
-    tasks: Sequence[Task]
+    tasks: Tasks
     iterations: Number = 1
     scheduling_point: bool = True
     evolving_request: Number | None = None
     barrier: bool = True
 
     def __post_init__(self) -> None:
-        set_field(self, "tasks", sequence(self.tasks, Task, "tasks", "a task"))
+        check_fields(self, ApplicationError, "")
         set_field(self, "iterations", count(self.iterations, "iterations"))
-        truth(self.scheduling_point, "scheduling_point")
         if self.evolving_request is not None:
             set_field(self, "evolving_request", formula(self.evolving_request, "evolving_request"))
-        truth(self.barrier, "barrier")
 
 
 @dataclass(frozen=True)
@@ -115,18 +116,15 @@ class Application:
     ['size', 'steps', 'work']
     """
 
-    phases: Sequence[Phase]
+    phases: Annotated[Sequence[Phase], rules.List(rules.Instance(Phase), "phases")]
     on_init: Stage | None = None
     on_reconfiguration: Stage | None = None
     on_expansion: Stage | None = None
 
     def __post_init__(self) -> None:
-        set_field(self, "phases", sequence(self.phases, Phase, "phases", "a Phase"))
+        check_fields(self, ApplicationError, "")
         if not self.phases:
             raise ApplicationError("phases = (); must be at least one Phase.")
-        for name in ("on_init", "on_reconfiguration", "on_expansion"):
-            if getattr(self, name) is not None:
-                instance(getattr(self, name), Stage, name, "a Stage")
 
     def __getstate__(self) -> dict[str, object]:
         # The kernel's object is created again when needed.

@@ -230,8 +230,8 @@ class _Scope(dict[str, object]):
 def _known_of(kind: object) -> _Known:
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType) and type(None) in inner:
-        (other,) = (each for each in inner if each is not type(None))
-        known = _known_of(other)
+        others = [each for each in inner if each is not type(None)]
+        known = _known_of(others[0]) if len(others) == 1 else _Known()
         return known if known.rule is None else replace(known, rule=_or_none(known.rule))
     if origin is Annotated:
         return replace(_known_of(inner[0]), rule=inner[1])

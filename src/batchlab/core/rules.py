@@ -51,6 +51,7 @@ __all__ = [
     "is_whole",
     "number_of",
     "set_field",
+    "text",
     "truth",
     "whole_of",
 ]
@@ -393,6 +394,11 @@ class Parts(Generic[T]):
                 raise InnerError(f"[{at}].name = {shown(name)}", unique)
             seen |= {name} - {None}
         return tuple(value)
+
+
+def text(value: object) -> str:
+    """Return a text."""
+    return value if isinstance(value, str) else _refuse("must be a text")
 
 
 def truth(value: object) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from batchlab import generate
-from batchlab.application.write import document_of, has_skeletons
+from batchlab.application.files import document_of, has_skeletons
 from batchlab.errors import ExperimentError, WorkloadError, shown, suggest
 from batchlab.experiment.fingerprint import fingerprint
 from batchlab.result.archive import read_archive, table_digest, workload_members, workload_of, write_archive

@@ -63,18 +63,12 @@ def node_numbers(value: object, least: int = 0) -> tuple[int, ...]:
     )
 
 
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    raise ValueError("must be a text")
-
-
 _bandwidth = partial(BANDWIDTH.read, positive=True)
 
 Name = Annotated[str, rules.NAME]
 NameOrEmpty = Annotated[str, rules.Name(empty=True)]
 Names = Annotated[tuple[str, ...], rules.List(rules.NAME, "names")]
-Texts = Annotated[Mapping[str, str], rules.Table(_text, _text, "texts to texts")]
+Texts = Annotated[Mapping[str, str], rules.Table(rules.text, rules.text, "texts to texts")]
 Count = Annotated[int, rules.Whole(0, LARGEST_COUNT)]
 AtLeastOne = Annotated[int, rules.Whole(1, LARGEST_COUNT)]
 Levels = Annotated[tuple[int, ...], partial(node_numbers, least=1)]

@@ -19,8 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from batchlab.application.read import application_of
-from batchlab.application.write import document_of, has_skeletons
+from batchlab.application.files import application_of, document_of, has_skeletons
 from batchlab.core.outputs import atomic_write
 from batchlab.result.outcome import Outcome
 from batchlab.result.table import PASS_COSTS

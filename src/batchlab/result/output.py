@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from batchlab import _kernel
-from batchlab.application.write import document_of
+from batchlab.application.files import document_of
 from batchlab.result.archive import NAME, write_members
 from batchlab.result.manifest import output_files
 from batchlab.result.recorded import TABLES

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from batchlab._kernel import RoundProgram
-from batchlab.application.rules import instance, set_field
 from batchlab.application.tasks import Task
 from batchlab.core import rules
+from batchlab.core.rules import set_field
 from batchlab.core.vocabulary import FIDELITIES, Fidelity
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.platform.network_model import NetworkModel
@@ -87,7 +87,7 @@ class Skeleton(Task):
                 f"function = {shown(self.function)}; must be callable with a communicator."
             )
         rules.hold(self, ApplicationError, ranks=rules.COUNT)
-        instance(self.options, MessageOptions, "options", "a MessageOptions")
+        rules.check(ApplicationError, "options", self.options, rules.Instance(MessageOptions))
         if self.fidelity not in FIDELITIES:
             raise ApplicationError(
                 f"fidelity = {shown(self.fidelity)}; must be 'exact' or 'aggregated'."

@@ -25,7 +25,7 @@ from batchlab.workload.header import Header
 if TYPE_CHECKING:
     import os
 
-    from batchlab.application.rules import RankPattern
+    from batchlab.application.tasks import RankPattern
 
 
 Profile: TypeAlias = float | Task
