@@ -12,7 +12,6 @@ from batchlab import report as report
 from batchlab import skeleton as skeleton
 from batchlab import slurm as slurm
 from batchlab import system as system
-from batchlab import twin as twin
 from batchlab._kernel import Formula as Formula
 from batchlab._kernel import Job as Job
 from batchlab._kernel import Queue as Queue
@@ -98,6 +97,7 @@ from batchlab.seam import View as View
 from batchlab.simulation import DecisionPoint as DecisionPoint
 from batchlab.simulation import Simulation as Simulation
 from batchlab.simulation.simulation import simulate as simulate
+from batchlab.slurm import twin as twin
 from batchlab.system import Account as Account
 from batchlab.system import Conditions as Conditions
 from batchlab.system import FairShare as FairShare

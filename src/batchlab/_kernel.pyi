@@ -631,7 +631,7 @@ class Fabric:
 
 @final
 class VirtualClock:
-    """A clock that the processes of a virtual cluster share; see `batchlab.bridge.slurm.clock`."""
+    """A clock that the processes of a virtual cluster share; see `batchlab.slurm.virtual.clock`."""
 
     def __new__(cls, path: str | PathLike[str], highest: float, unix: int) -> VirtualClock: ...
     def now(self) -> float:

@@ -26,7 +26,7 @@ SOURCE = Path(bl.__file__).parent
 OWN = {
     *("atomic.py", "outputs.py", "result/manifest.py", "result/archive.py", "experiment/output.py"),
     *("experiment/store.py", "trace/traces.py", "trace/store.py", "monitor/runs.py"),
-    *("slurm/virtual/accounting.py", "slurm/virtual/layout.py", "slurm/virtual/supervisor.py"),
+    *("slurm/virtual/layout.py", "slurm/virtual/supervisor.py"),
     *("plot/picture.py", "report/pictures.py", "bridge/elastisim/runner.py"),
     # Copies of standard input, and the null device.
     *("cli/spooled.py", "cli/standard_output.py"),

@@ -6,7 +6,7 @@ use std::thread::Builder;
 use batchlab_clock::Clock;
 use pyo3::prelude::*;
 
-/// A clock that the processes of a virtual cluster share; see `batchlab.bridge.slurm.clock`.
+/// A clock that the processes of a virtual cluster share; see `batchlab.slurm.virtual.clock`.
 #[pyclass(module = "batchlab._kernel", frozen)]
 pub struct VirtualClock {
     clock: Arc<Clock>,
