@@ -1,7 +1,10 @@
-"""Public functions that take a workload, a system or events refuse anything else by an error of batchlab."""
+"""Public functions refuse arguments of a wrong type by an error with argument, value and rule."""
 
 from __future__ import annotations
 
+import inspect
+from contextlib import suppress
+from types import GeneratorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,12 +13,13 @@ import batchlab as bl
 from batchlab.generate import demo_system, demo_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 WORKLOAD, SYSTEM = demo_workload(5), demo_system()
 LOG: Any = "log.swf"
 SETH: Any = "seth"
+NUMBER: Any = 3
 TAKERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "like": (lambda _: bl.generate.like(LOG, 5, system=SYSTEM), "workload = 'log.swf'"),
     "mix": (lambda _: bl.generate.mix(LOG, []), "workload = 'log.swf'"),
@@ -36,3 +40,64 @@ def test_a_path_is_no_workload(taker: str, tmp_path: Path) -> None:
     with pytest.raises(bl.BatchlabError, match=said):
         call(tmp_path)
     assert not [*tmp_path.iterdir()]
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., object]]]:
+    """Yield the functions of the package and of its public modules, each once."""
+    modules = [bl, *(each for name in bl.__all__ if isinstance(each := getattr(bl, name), ModuleType))]
+    named = {
+        getattr(module, name): f"{module.__name__}.{name}"
+        for module in modules
+        for name in module.__all__
+        if inspect.isfunction(getattr(module, name))
+    }
+    yield from ((name, function) for function, name in named.items())
+
+
+def required(function: Callable[..., object]) -> list[inspect.Parameter]:
+    """List the parameters without a default."""
+    parameters = inspect.signature(function).parameters.values()
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [each for each in parameters if each.default is each.empty and each.kind not in variadic]
+
+
+FUNCTIONS = {name: function for name, function in public_functions() if required(function)}
+WRONG: tuple[object, ...] = ("text", 3.5, None, object(), ["text"], {"a": "text"})
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_wrong_types(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of batchlab, never one from inside."""
+    monkeypatch.chdir(tmp_path)
+    function = FUNCTIONS[name]
+    parameters = required(function)
+    keywords = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    for wrong in WRONG:
+        by_place = [wrong for each in parameters if each.name not in keywords]
+        # Some of these values are right for some functions.
+        with suppress(bl.BatchlabError):
+            found = function(*by_place, **dict.fromkeys(keywords, wrong))
+            assert not isinstance(found, GeneratorType) or not list(found)
+
+
+def test_many_functions_are_asked() -> None:
+    """The list is that of the public modules."""
+    assert len(FUNCTIONS) > 150
+    assert {"batchlab.simulate", "batchlab.result.service.delay", "batchlab.twin.what_if"} <= {*FUNCTIONS}
+
+
+def test_the_message_has_argument_value_and_rule() -> None:
+    """For descriptions, tables, lists of them, paths and names."""
+    text: Any = "run"
+    cases: tuple[tuple[Callable[[], object], str], ...] = (
+        (lambda: bl.service.delay(text), "result = 'run'; must be a Result, e.g. of simulate()."),
+        (lambda: bl.twin.what_if(WORKLOAD, [text]), "twins = ['run']; must be a list, each a Twin"),
+        (lambda: bl.twin.what_if(text, text), "workload = 'run'; must be a Workload, e.g. of read_swf()."),
+        (lambda: bl.metrics.interrupted(text), "interruptions = 'run'; must be a polars DataFrame."),
+        (lambda: bl.read_result(NUMBER), "directory = 3; must be a text or a path."),
+        (lambda: bl.skeleton.balanced_dims(text, 2), "ranks = 'run'; must be a whole number."),
+    )
+    for call, message in cases:
+        with pytest.raises(bl.BatchlabError) as refused:
+            call()
+        assert message in str(refused.value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from batchlab import _kernel
 from batchlab.accounting.tree import AccountTree
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.errors import SystemDescriptionError, shown
 from batchlab.system.accounts import FairShare
 
@@ -32,6 +33,7 @@ RULES: Mapping[str, str] = MappingProxyType(
 """Summary of each fair-share rule, in one line."""
 
 
+@checked(SystemDescriptionError)
 def fair_share(
     accounts: Sequence[Account],
     usage: pl.DataFrame | Amounts,

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, get_args
 
 from batchlab import _kernel
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.core.vocabulary import FAVOURED_SIZES, FavouredSize
-from batchlab.errors import PolicyError, WorkloadError, shown, suggest
+from batchlab.errors import PolicyError, SystemDescriptionError, WorkloadError, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,7 @@ _GIVEN = ("association", "fair_share", "partition", "qos", "nice", "site")
 _WEEK = 604_800.0
 
 
+@checked(SystemDescriptionError)
 def priority(
     jobs: pl.DataFrame,
     *,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.errors import AdequacyError, WorkloadError, reason_of
 from batchlab.result.archive import NAME
 from batchlab.result.read import read_result
@@ -30,6 +31,7 @@ _JOBS = "jobs.csv"
 _FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"
 
 
+@checked(AdequacyError)
 def read(
     path: str | os.PathLike[str], **reading: Unpack[ReadingArguments]
 ) -> pl.DataFrame | Workload | EventStream | Result:

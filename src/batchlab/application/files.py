@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from batchlab._kernel import Formula
 from batchlab.application import tasks
 from batchlab.application.application import Application, Phase, Stage
+from batchlab.core.arguments import checked
 from batchlab.core.documents import DocumentReader
 from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.errors import ApplicationError, shown, suggest
@@ -71,6 +72,7 @@ KINDS: Mapping[str, _Kind] = {
 }
 
 
+@checked(ApplicationError)
 def read_application(
     path: str | os.PathLike[str], *, lenient: bool = False, unknown: list[str] | None = None
 ) -> Application:
@@ -269,6 +271,7 @@ _TYPES = {
 _EXACT = 2**53
 
 
+@checked(ApplicationError)
 def write_application(
     application: Application, path: str | os.PathLike[str], *, overwrite: bool = False
 ) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.core.distributions import (
     Constant,
     Distribution,
@@ -315,6 +316,7 @@ class FittedStream:
         return "\n".join([f"laws of {self.jobs:,} jobs of at most {self.largest:,} processors", *lines])
 
 
+@checked(WorkloadError)
 def fit_stream(
     log: "Workload", families: Sequence[str] | None = None, *, by: Criterion = "distance"
 ) -> FittedStream:

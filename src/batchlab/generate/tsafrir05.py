@@ -30,6 +30,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.columns import TIME_LIMIT
@@ -129,6 +130,7 @@ def estimates(
     return replace(workload, jobs=made.drop(TIME_LIMIT, strict=False))
 
 
+@checked(WorkloadError)
 def estimate_distribution(
     jobs: int, longest: float, *, popular: Mapping[float, float] | None = None, seed: int = 0
 ) -> dict[int, int]:

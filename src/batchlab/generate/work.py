@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.core.random_streams import Floats
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.workload.work import run_times
@@ -18,6 +19,7 @@ _PROCESSOR = {"core": 1}
 _FASTEST = 1e18
 
 
+@checked(WorkloadError)
 def gflops(
     workload: "Workload",
     performance: Mapping[str, float],

@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+from batchlab.core.arguments import checked
 from batchlab.errors import PlatformError
 from batchlab.platform import hops as hops_of
 
@@ -40,6 +41,7 @@ class Hops(NamedTuple):
         return Fraction(self.total, self.messages) if self.messages else Fraction(0)
 
 
+@checked(PlatformError)
 def hops(system: System, nodes: Sequence[int], messages: Iterable[tuple[int, int]] | None = None) -> Hops:
     """Count the hops of the messages of a job.
 
@@ -80,6 +82,7 @@ def hops(system: System, nodes: Sequence[int], messages: Iterable[tuple[int, int
     return Hops(count, total, most)
 
 
+@checked(PlatformError)
 def distance(system: System) -> Callable[[int, int], int]:
     """Return a function that counts the hops between two nodes of a system (`batchlab.platform.hops`).
 

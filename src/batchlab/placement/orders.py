@@ -9,6 +9,7 @@ import itertools
 from functools import cache
 from typing import TYPE_CHECKING
 
+from batchlab.core.arguments import checked
 from batchlab.core.rules import is_whole
 from batchlab.errors import PlatformError, shown
 from batchlab.placement.layout import layout_of, number_of
@@ -48,6 +49,7 @@ def random_order(nodes: int, seed: int) -> list[int]:
     return sorted(range(nodes), key=lambda node: (_mix(seed, node), node))
 
 
+@checked(PlatformError)
 def axes_order(system: System, axes: str) -> list[int]:
     """Order the nodes of a torus by their coordinates.
 
@@ -68,6 +70,7 @@ def axes_order(system: System, axes: str) -> list[int]:
     return _by_router(system, lambda point: number_of(point, sizes, order))
 
 
+@checked(PlatformError)
 def box_order(system: System, sides: Sequence[int], axes: str | None = None) -> list[int]:
     """Order the nodes of a torus box by box, and by node number within a box.
 
@@ -107,6 +110,7 @@ def box_order(system: System, sides: Sequence[int], axes: str | None = None) -> 
     return _by_router(system, key)
 
 
+@checked(PlatformError)
 def hilbert_order(system: System) -> list[int]:
     """Order the nodes of a torus along a Hilbert curve through an enclosing cube with a power of two as side.
 
@@ -130,6 +134,7 @@ def hilbert_order(system: System) -> list[int]:
     return _by_router(system, lambda point: _hilbert_index(list(point), bits))
 
 
+@checked(PlatformError)
 def level_order(system: System, levels: Sequence[int] = ()) -> list[int]:
     """Order the nodes by the levels of their network.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batchlab.core.arguments import checked
 from batchlab.errors import PlatformError
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["custom", "cyclic", "one_per_node", "packed"]
 
 
+@checked(PlatformError)
 def packed(nodes: Sequence[int], ranks: int, per_node: int) -> list[int]:
     """Fill each node with ranks before the next one.
 
@@ -43,6 +45,7 @@ def packed(nodes: Sequence[int], ranks: int, per_node: int) -> list[int]:
     return [nodes[rank // per_node] for rank in range(ranks)]
 
 
+@checked(PlatformError)
 def one_per_node(nodes: Sequence[int], ranks: int | None = None) -> list[int]:
     """Place one rank on each node; on all nodes unless `ranks` is given.
 
@@ -54,6 +57,7 @@ def one_per_node(nodes: Sequence[int], ranks: int | None = None) -> list[int]:
     return packed(nodes, len(nodes) if ranks is None else ranks, 1)
 
 
+@checked(PlatformError)
 def cyclic(nodes: Sequence[int], ranks: int, per_node: int) -> list[int]:
     """Deal the ranks to the nodes in turn, over the smallest sufficient number of nodes.
 
@@ -69,6 +73,7 @@ def cyclic(nodes: Sequence[int], ranks: int, per_node: int) -> list[int]:
     return [nodes[rank % used] for rank in range(ranks)]
 
 
+@checked(PlatformError)
 def custom(nodes: Sequence[int], places: Sequence[int], per_node: int) -> list[int]:
     """Place each rank on the node with the given index.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab._kernel import map_ranks
+from batchlab.core.arguments import checked
 from batchlab.errors import PlatformError
 from batchlab.placement.hops import distance
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["hop_bytes", "reorder"]
 
 
+@checked(PlatformError)
 def reorder(matrix: ArrayLike, nodes: Sequence[int], system: System) -> list[int]:
     """Map the ranks of a job to its places so that hop-bytes decrease.
 
@@ -70,6 +72,7 @@ def reorder(matrix: ArrayLike, nodes: Sequence[int], system: System) -> list[int
     return [distinct[node] for node in map_ranks(traffic, at, hops).tolist()]
 
 
+@checked(PlatformError)
 def hop_bytes(matrix: ArrayLike, nodes: Sequence[int], system: System) -> float:
     """Sum hops × bytes over the messages between ranks.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from batchlab import _kernel
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.core.rules import set_field
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform.network_model import MODELS, OPTIONS, NetworkModel
@@ -310,6 +311,7 @@ def _numbers(values: object, shape: tuple[int, ...], name: str) -> NDArray[np.fl
     return array
 
 
+@checked(PlatformError)
 def share(
     platform: Platform,
     flows: Iterable[object] | Mapping[str, object],

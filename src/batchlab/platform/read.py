@@ -9,6 +9,7 @@ import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from batchlab.core.arguments import checked
 from batchlab.core.documents import DocumentReader, shown_path
 from batchlab.errors import PlatformError
 
@@ -22,6 +23,7 @@ __all__ = ["read_platform"]
 _DOCUMENTS = DocumentReader(PlatformError, most=256)
 
 
+@checked(PlatformError)
 def read_platform(
     source: str | os.PathLike[str] | TextIO | BinaryIO,
     *,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, SupportsIndex, runtime_checkable
 
 import numpy as np
 
+from batchlab.core.arguments import checked
 from batchlab.core.distributions import Distribution, distribution_of
 from batchlab.errors import QueueingError, shown
 from batchlab.queueing.chains import stationary
@@ -175,6 +176,7 @@ def _poisson(rate: float, length: float, most: int, rng: np.random.Generator) ->
     return inside[:most]
 
 
+@checked(QueueingError)
 def mmpp(rates: Sequence[float], generator: Sequence[Sequence[float]]) -> MarkovModulated:
     """Build a Markov-modulated Poisson process, with bursts and calm periods.
 
@@ -265,6 +267,7 @@ class DailyCycle:
         return np.concatenate(times)[:count] if times else np.empty(0)
 
 
+@checked(QueueingError)
 def daily_cycle(base: float, profile: Sequence[float]) -> DailyCycle:
     """Build Poisson arrivals with a daily cycle of the rate.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from batchlab.core.arguments import checked
 from batchlab.errors import QueueingError, suggest
 from batchlab.queueing.checks import numbers, whole_numbers
 from batchlab.workload import Workload
@@ -78,6 +79,7 @@ def to_workload(arrival: npt.ArrayLike, service: npt.ArrayLike, servers: npt.Arr
     return Workload.from_table(jobs, invalid="raise")
 
 
+@checked(QueueingError)
 def from_workload(workload: Workload, resource: str = "core") -> Columns:
     """Extract the columns of a multiserver-job queue from a workload.
 

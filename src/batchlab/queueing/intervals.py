@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.errors import QueueingError
 from batchlab.queueing.checks import Floats, Integers, numbers, positive, whole
 
@@ -62,6 +63,7 @@ def confidence_level(confidence: float) -> float:
     return float(rules.check(QueueingError, "confidence", confidence, rules.CONFIDENCE))
 
 
+@checked(QueueingError)
 def interval(values: Floats, confidence: float = 0.95) -> Interval:
     """Compute the mean of independent values with Student's confidence interval.
 
@@ -90,6 +92,7 @@ def interval(values: Floats, confidence: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half, level, count)
 
 
+@checked(QueueingError)
 def batch_means(observations: Floats, batches: int) -> Floats:
     """Compute the means of batches of consecutive observations, all of the same size.
 
@@ -217,6 +220,7 @@ def block_bootstrap(
     return Bootstrap(estimate, low, high, level, length, count)
 
 
+@checked(QueueingError)
 def block_counts(times: Floats, block: float, resamples: int, seed: int) -> Iterator[Integers]:
     """Draw blocks of time repeatedly, and yield the multiplicity of each job in them.
 
@@ -257,6 +261,7 @@ def block_counts(times: Floats, block: float, resamples: int, seed: int) -> Iter
         yield counts
 
 
+@checked(QueueingError)
 def usual_block(times: Floats) -> float:
     """Return the default block length, seconds: a day (load is periodic), at most a tenth of the period."""
     return min(_DAY, _period(np.sort(times))[1] / _LEAST_BLOCKS)

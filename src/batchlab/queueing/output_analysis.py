@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 import numpy as np
 
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.errors import QueueingError, shown, suggest
 from batchlab.queueing.checks import Floats, numbers, positive, whole
 from batchlab.queueing.intervals import Interval, batch_means, confidence_level, interval
@@ -260,6 +261,7 @@ class Ensemble:
         return interval(self[name].means - other[name].means, confidence)
 
 
+@checked(QueueingError)
 def ensemble(
     model: Model,
     replications: SupportsIndex = 10,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.errors import ResultError, shown, suggest
 from batchlab.result.table import cut_since, placements_table, since
 from batchlab.workload.requests import amounts
@@ -43,6 +44,7 @@ class PlacedRun(Protocol):
         ...
 
 
+@checked(ResultError)
 def allocation_efficiency(result: PlacedRun, resource: str | None = None) -> pl.Series:
     """Compute the allocation efficiency of each job, as AccaSim's plot factory does [1].
 

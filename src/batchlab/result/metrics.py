@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.core.lazy import make_dir
 from batchlab.core.rules import is_finite
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
@@ -175,6 +176,7 @@ def per_processor_slowdown(jobs: pl.DataFrame, threshold: float = USUAL_THRESHOL
     return jobs.select(_at_least(ratio, 1).cast(pl.Float64).alias("per_processor_slowdown")).to_series()
 
 
+@checked(ResultError)
 def describe(series: pl.Series) -> dict[str, float | None]:
     """Summarise a measure.
 
@@ -365,6 +367,7 @@ def loss_of_capacity(
     return _loss_of_capacity(jobs, over_time, system)
 
 
+@checked(ResultError)
 def interrupted(interruptions: pl.DataFrame) -> dict[str, float | int]:
     """Summarise the runs that were cut short and whose jobs went back to the queue.
 
@@ -383,6 +386,7 @@ def interrupted(interruptions: pl.DataFrame) -> dict[str, float | int]:
     return {"runs": runs, "jobs": jobs, "lost_time": float(lost_time)}
 
 
+@checked(ResultError)
 def overview(
     jobs: pl.DataFrame,
     system: System,

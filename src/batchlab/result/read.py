@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from batchlab.core.arguments import checked
 from batchlab.core.outputs import remember_source
 from batchlab.errors import BatchlabError, ResultError, shown
 from batchlab.options import RunOptions
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["read_result"]
 
 
+@checked(ResultError)
 def read_result(directory: str | PathLike[str], *, system: System | None = None) -> Result:
     """Read a result that was written to a folder, by `Result.write` or ``--out``.
 

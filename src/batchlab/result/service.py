@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.core.lazy import make_dir
+from batchlab.errors import ResultError
 from batchlab.result.course import (
     Course,
     ServiceIntervals,
@@ -76,17 +78,20 @@ def _submit(result: Result) -> Floats:
     return result.workload.jobs["submit_time"].to_numpy()
 
 
+@checked(ResultError)
 def delay(result: Result) -> pl.Series:
     """Compute the time from the arrival of each job to its first service, t^S − t (6), in seconds."""
     return _of_jobs("delay", _first_start(result, result.service_runs) - _submit(result))
 
 
+@checked(ResultError)
 def sojourn(result: Result) -> pl.Series:
     """Compute the time from the arrival of each job to its departure, t^D − t (8), in seconds."""
     values = np.where(delay(result).is_null().to_numpy(), np.nan, result.outcome.end_time - _submit(result))
     return _of_jobs("sojourn", values)
 
 
+@checked(ResultError)
 def service_time(result: Result, *, preemptions: bool = False) -> pl.Series:
     """Compute the time from the first service of each job to its departure, t^D − t^S, in seconds.
 
@@ -106,6 +111,7 @@ def service_time(result: Result, *, preemptions: bool = False) -> pl.Series:
     return _of_jobs("service_time", np.where(delay(result).is_null().to_numpy(), np.nan, values))
 
 
+@checked(ResultError)
 def slowdown(result: Result) -> pl.Series:
     """Compute the sojourn of each job over its service time; if that is 0, 1 without a delay, else infinite.
 
@@ -117,6 +123,7 @@ def slowdown(result: Result) -> pl.Series:
     return _of_jobs("slowdown", np.where((spent == 0) & (served == 0), 1.0, ratio))
 
 
+@checked(ResultError)
 def preemptions(result: Result) -> pl.Series:
     """Count how often each job was removed from its nodes before its end; Int64."""
     runs = result.service_runs
@@ -124,6 +131,7 @@ def preemptions(result: Result) -> pl.Series:
     return pl.Series("preemptions", np.bincount(cut, minlength=len(result.outcome.state)).astype(np.int64))
 
 
+@checked(ResultError)
 def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
     """Return the energy of each job in joules: N Σ e(R) τ while it held nodes that were on (9).
 
@@ -147,12 +155,14 @@ def energy_budget(result: Result, prices: RatePrices) -> pl.Series:
     return pl.Series("energy_budget", np.bincount(held.row, joules, len(result.outcome.state)))
 
 
+@checked(ResultError)
 def potential_load(result: Result) -> float | None:
     """Compute the mean rate at which work could be done: R c while a job waits, R φ while none does."""
     course = result.course
     return course.mean(_potential(course))
 
 
+@checked(ResultError)
 def effective_load(result: Result) -> float | None:
     """Compute the mean rate at which work was done by busy processors, R φ."""
     course = result.course
@@ -163,12 +173,14 @@ def _potential(course: Course) -> Floats:
     return np.where(course.is_waiting, course.rates @ course.capacity, course.weighted_fall)
 
 
+@checked(ResultError)
 def waste(result: Result) -> float:
     """Compute the work that idle processors could have done while jobs waited, Σ (c − φ) R τ (10)."""
     course = result.course
     return float((_potential(course) - course.weighted_fall) @ course.duration)
 
 
+@checked(ResultError)
 def energy(result: Result, prices: Prices) -> float:
     """Compute the energy of the run in joules: the sum of (φ e(R) + (c − φ) e0(R)) τ (11).
 
@@ -189,12 +201,14 @@ def energy(result: Result, prices: Prices) -> float:
     return float(energy_of_nodes(result.run_record, prices).sum())
 
 
+@checked(ResultError)
 def mean_power(result: Result, prices: Prices) -> float | None:
     """Compute the mean power in watts, Ē of (11) and (12); None if no time has passed."""
     first, last = span_of(result.run_record)
     return energy(result, prices) / (last - first) if last > first else None
 
 
+@checked(ResultError)
 def workload(result: Result) -> pl.DataFrame:
     """Compute the workload process W(t): the remaining work of the jobs present.
 
@@ -218,6 +232,7 @@ def workload(result: Result) -> pl.DataFrame:
     )
 
 
+@checked(ResultError)
 def mean_workload(result: Result, *, weighted: bool = False) -> float | None:
     """Compute the average of W(t) over time from its exact integral; of the weighted one if requested."""
     course = result.course
@@ -227,24 +242,28 @@ def mean_workload(result: Result, *, weighted: bool = False) -> float | None:
     return course.mean(level - fall * course.duration / 2)
 
 
+@checked(ResultError)
 def mean_present(result: Result) -> float | None:
     """Compute the mean number of jobs that wait or run, ν̄ (12)."""
     course = result.course
     return course.mean(course.present.astype(np.float64))
 
 
+@checked(ResultError)
 def mean_queued(result: Result) -> float | None:
     """Compute the mean number of jobs that wait, Q̄."""
     course = result.course
     return course.mean((course.present - course.served).astype(np.float64))
 
 
+@checked(ResultError)
 def mean_busy(result: Result) -> float | None:
     """Compute the mean number of processors that jobs hold, φ̄."""
     course = result.course
     return course.mean(course.busy.sum(axis=1))
 
 
+@checked(ResultError)
 def work_served(result: Result) -> tuple[float, float]:
     """Compute Σ N S of the work of jobs, and ∫ R φ dt of the work served: equal except for rounding.
 
@@ -262,6 +281,7 @@ def work_served(result: Result) -> tuple[float, float]:
     return asked, float((done * runs.width).sum())
 
 
+@checked(ResultError)
 def describe(result: Result, prices: RatePrices | None = None) -> dict[str, float | None]:
     """Compute all measures of the system by name; those of energy if prices are given.
 

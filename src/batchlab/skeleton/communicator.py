@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from batchlab.core.arguments import checked
 from batchlab.errors import ApplicationError, shown
 from batchlab.skeleton.collectives.registry import AUTOMATIC, algorithm_of
 from batchlab.skeleton.record import Collective, Group, Kind, Record, spelled
@@ -356,6 +357,7 @@ class CartesianCommunicator(Communicator):
         return part
 
 
+@checked(ApplicationError)
 def cartesian(
     communicator: Communicator, dims: Sequence[int], periodic: bool | Sequence[bool] = False
 ) -> CartesianCommunicator:
@@ -385,6 +387,7 @@ def cartesian(
     return CartesianCommunicator(communicator.record, group, communicator.rank, tuple(dims), tuple(wraps))
 
 
+@checked(ApplicationError)
 def balanced_dims(ranks: int, dimensions: int) -> tuple[int, ...]:
     """Return the sides of a grid, as equal as possible, in descending order (``MPI_Dims_create``).
 

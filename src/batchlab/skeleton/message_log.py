@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from batchlab.core.arguments import checked
 from batchlab.core.documents import without_duplicates
 from batchlab.errors import ApplicationError, shown, suggest
 from batchlab.skeleton.skeleton import Skeleton
@@ -42,6 +43,7 @@ _AMOUNTS = ("bytes", "seconds", "flops")
 _COLUMNS = ("rank", "call", "peer", "bytes", "tag", "request", "seconds", "flops", "root", "algorithm")
 
 
+@checked(ApplicationError)
 def read_message_log(
     path: str | os.PathLike[str], *, ranks: int | None = None, fidelity: Fidelity = "exact"
 ) -> Skeleton:

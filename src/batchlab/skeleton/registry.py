@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from batchlab.application.application import Application, Phase
+from batchlab.core.arguments import checked
 from batchlab.core.documents import without_duplicates
 from batchlab.core.rules import is_finite, is_whole
 from batchlab.core.spec import Call, Grammar, Value, as_json, flag_of, written
@@ -123,6 +124,7 @@ APPLICATIONS: dict[str, Callable[..., None]] = {
 _MADE: WeakValueDictionary[tuple[str, int, str], Application] = WeakValueDictionary()
 
 
+@checked(ApplicationError)
 def named(
     name: str,
     ranks: int,

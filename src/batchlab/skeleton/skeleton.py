@@ -12,6 +12,7 @@ import numpy as np
 from batchlab._kernel import RoundProgram
 from batchlab.application.tasks import Task
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.core.rules import set_field
 from batchlab.core.vocabulary import FIDELITIES, Fidelity
 from batchlab.errors import ApplicationError, shown, suggest
@@ -250,6 +251,7 @@ class SkeletonRun:
         return tuple(self.skeleton.assembled.classes)
 
 
+@checked(ApplicationError)
 def run(
     skeleton: Skeleton,
     platform: Platform,

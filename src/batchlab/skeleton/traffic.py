@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from batchlab.core.arguments import checked
 from batchlab.errors import ApplicationError, shown
 from batchlab.platform.hops import distance
 
@@ -76,6 +77,7 @@ class Traffic:
         )
 
 
+@checked(ApplicationError)
 def measure(run: SkeletonRun, platform: Platform) -> Traffic:
     """Measure the traffic of a run on its platform.
 

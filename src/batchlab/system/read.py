@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from batchlab.core.arguments import checked
 from batchlab.core.documents import DocumentReader, shown_path
 from batchlab.core.lazy import import_late
 from batchlab.core.outputs import output, remember_source, source_of
@@ -30,6 +31,7 @@ _SLURM = re.compile(
 )
 
 
+@checked(SystemDescriptionError)
 def read_system(path: str | os.PathLike[str]) -> System:
     """Read the description of a machine.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from batchlab.core.arguments import checked
 from batchlab.errors import TraceError, nearest, shown
 
 _SUFFIXES = (".swf.gz", ".swf")
@@ -93,12 +94,14 @@ def entries() -> tuple[Trace, ...]:
     )
 
 
+@checked(TraceError)
 def of_file(name: str) -> Trace | None:
     """Return the log with this file name, such as ``"HPC2N-2002-2.2-cln.swf.gz"``; None if unknown."""
     wanted = _stem(name)
     return next((trace for trace in entries() if trace.name.lower() == wanted), None)
 
 
+@checked(TraceError)
 def find(name: str) -> Trace:
     """Return the log with this name, or with a name that begins with these words.
 

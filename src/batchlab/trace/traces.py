@@ -14,6 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from batchlab.core.arguments import checked
 from batchlab.core.lazy import make_dir
 from batchlab.core.outputs import atomic_write
 from batchlab.errors import TraceError
@@ -74,6 +75,7 @@ def catalogue(*, cache: str | os.PathLike[str] | None = None) -> pl.DataFrame:
     )
 
 
+@checked(TraceError)
 def fetch(
     name: str,
     *,
@@ -137,6 +139,7 @@ def fetch(
     return target
 
 
+@checked(TraceError)
 def path(name: str, *, cache: str | os.PathLike[str] | None = None) -> Path:
     """Return the file of a fetched log.
 
@@ -165,11 +168,13 @@ def path(name: str, *, cache: str | os.PathLike[str] | None = None) -> Path:
     return _adopted(trace, target)
 
 
+@checked(TraceError)
 def is_fetched(trace: Trace, *, cache: str | os.PathLike[str] | None = None) -> bool:
     """Return whether a log is in the directory of fetched logs, without verification."""
     return (store.directory(cache) / trace.file).is_file()
 
 
+@checked(TraceError)
 def system(name: str, *, cache: str | os.PathLike[str] | None = None) -> System:
     """Describe the machine of a log.
 
@@ -198,6 +203,7 @@ def system(name: str, *, cache: str | os.PathLike[str] | None = None) -> System:
     return machine_of_sizes(sizes, trace.computer)
 
 
+@checked(TraceError)
 def machine_of_sizes(sizes: Sequence[tuple[int, int]], name: str, processor: int = 1) -> System:
     """Build a machine from the sizes of its nodes.
 

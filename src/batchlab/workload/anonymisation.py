@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.workload.columns import is_text
 from batchlab.workload.header import Header
@@ -60,6 +61,7 @@ def anonymise(
 ) -> list[Workload]: ...
 
 
+@checked(WorkloadError)
 def anonymise(
     workload: Workload | Sequence[Workload],
     *,

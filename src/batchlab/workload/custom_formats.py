@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.core.outputs import output
 from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import WorkloadError, reason_of, shown, suggest
@@ -228,6 +229,7 @@ class Writer(ABC):
                 packed.writelines(texts)
 
 
+@checked(WorkloadError)
 def write_workload(
     workload: Workload,
     path: str | os.PathLike[str],

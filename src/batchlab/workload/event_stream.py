@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.errors import WorkloadError, shown
@@ -227,6 +228,7 @@ def read_events(source: str | os.PathLike[str] | Iterable[str]) -> EventStream:
     return remember_source(EventStream.of_table(table), source)
 
 
+@checked(WorkloadError)
 def write_events(stream: EventStream, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a stream of events atomically.
 

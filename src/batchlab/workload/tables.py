@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.core.outputs import write_table_file
 from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import OutputError, WorkloadError, reason_of, shown
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _TWICE = re.compile(r"(.+)_duplicated_\d+")
 
 
+@checked(WorkloadError)
 def read_table(
     path: str | os.PathLike[str],
     *,
@@ -76,6 +78,7 @@ def read_table(
     return Workload(jobs, header, report, names, applications or {})
 
 
+@checked(WorkloadError)
 def write_table(workload: Workload, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write the jobs of a workload as CSV or Parquet, by the suffix, atomically.
 

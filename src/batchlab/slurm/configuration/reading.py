@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from batchlab.core.arguments import checked
 from batchlab.core.documents import shown_path
 from batchlab.errors import SystemDescriptionError, one_line, shown
 from batchlab.slurm.configuration import cluster
@@ -92,6 +93,7 @@ class _Draft:
     not_read: list[tuple[str, str]] = field(default_factory=list)
 
 
+@checked(SystemDescriptionError)
 def read_configuration(
     path: str | os.PathLike[str],
     *,

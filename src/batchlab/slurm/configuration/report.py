@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from batchlab.core.arguments import checked
+from batchlab.errors import SystemDescriptionError
 from batchlab.slurm.configuration.cluster import SchedulerParameters
 from batchlab.slurm.configuration.keys import at, changes
 
@@ -266,6 +268,7 @@ class Differences:
     without_effect: int = 0
 
 
+@checked(SystemDescriptionError)
 def differences(configurations: Mapping[str, SlurmConfiguration]) -> Differences:
     """Compare configurations key by key.
 

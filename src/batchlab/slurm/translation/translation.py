@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from batchlab.core.arguments import checked
 from batchlab.errors import SystemDescriptionError
 from batchlab.slurm import Report, read_configuration
 from batchlab.slurm.translation.accounting import accounts_of, fair_share_of, limits_of, qualities_of
@@ -83,6 +84,7 @@ class Translation:
         return Report.of(self.configuration, self.remarks)
 
 
+@checked(SystemDescriptionError)
 def translate(configuration: SlurmConfiguration) -> Translation:
     """Build a system from a configuration.
 
@@ -134,6 +136,7 @@ def translate(configuration: SlurmConfiguration) -> Translation:
     return Translation(configuration, system, tuple(remarks.found))
 
 
+@checked(SystemDescriptionError)
 def check(path: str | os.PathLike[str], **options: object) -> Report:
     """Read a configuration, and report the treatment of each of its keys.
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.errors import TwinError, missing_extra, shown
 from batchlab.slurm.twin.fit_answer import Fit, assess, discrepancy
 from batchlab.slurm.twin.log import LEAST_JOBS, Log
@@ -173,6 +174,7 @@ _ALIKE = (
 )
 
 
+@checked(TwinError)
 def fit(
     workload: Workload,
     twin: Twin,
@@ -284,6 +286,7 @@ def fit(
     )
 
 
+@checked(TwinError)
 def assessed(twin: Twin, workload: Workload, *, like: Fit) -> Assessment:
     """Assess another twin in the same way as a fit: on the same jobs of its log, with the same seeds.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.core.documents import DocumentReader
 from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.core.units import format_number
@@ -93,6 +94,7 @@ class Parameter:
         return self.low > 0 and self.name in (*_WHOLE, *_WEIGHTS)
 
 
+@checked(TwinError)
 def parameter(twin: Twin, name: str, bounds: tuple[float, float] | None = None) -> Parameter:
     """Create a parameter of a twin for a fit.
 
@@ -129,6 +131,7 @@ def parameter(twin: Twin, name: str, bounds: tuple[float, float] | None = None) 
     return found
 
 
+@checked(TwinError)
 def usual(twin: Twin) -> tuple[Parameter, ...]:
     """Return the parameters to fit by default.
 
@@ -177,6 +180,7 @@ def configured(twin: Twin, name: str) -> float | None:
     return None if value is None else float(value)
 
 
+@checked(TwinError)
 def changed(twin: Twin, values: Mapping[str, float]) -> Twin:
     """Return a twin with changed parameters.
 
@@ -304,6 +308,7 @@ class Fitted:
         return changed(twin, same)
 
 
+@checked(TwinError)
 def write_fitted(fitted: Fitted, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write the file atomically.
 
@@ -336,6 +341,7 @@ def write_fitted(fitted: Fitted, path: str | os.PathLike[str], *, overwrite: boo
         raise TwinError(f"{os.fspath(path)}: {error.strerror}. The file was not written.") from error
 
 
+@checked(TwinError)
 def read_fitted(path: str | os.PathLike[str]) -> Fitted:
     """Read a file of fitted values.
 

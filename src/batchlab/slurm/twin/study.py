@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.core.text_tables import Table, render
 from batchlab.errors import TwinError, one_line, shown
 from batchlab.queueing.checks import positive, whole
@@ -299,6 +300,7 @@ def _jobs(count: int) -> str:
     return f"{count:,} {'job' if count == 1 else 'jobs'}"
 
 
+@checked(TwinError)
 def what_if(
     workload: Workload,
     twins: Iterable[Twin],

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
 from batchlab.core import rules
+from batchlab.core.arguments import checked
 from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError
 from batchlab.options import RunOptions
 from batchlab.policy.policy import CONFIGURED, as_policy
@@ -100,6 +101,7 @@ class Twin:
             raise TwinError(f"{self.name} cannot run the log: {error}") from error
 
 
+@checked(TwinError)
 def read_twin(
     path: str | os.PathLike[str],
     *,

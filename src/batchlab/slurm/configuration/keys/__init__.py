@@ -13,7 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from batchlab.errors import SystemDescriptionError, shown
+from batchlab.core.arguments import checked
+from batchlab.errors import SystemDescriptionError, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -176,9 +177,13 @@ class Change:
     absent: bool = False
 
 
+@checked(SystemDescriptionError)
 def key_table(name: str) -> KeyTable:
     """Return a table by name."""
-    return tables()[name]
+    found = tables().get(name)
+    if found is None:
+        raise SystemDescriptionError(f"no table of keys named {shown(name)}.{suggest(name, tables())}")
+    return found
 
 
 @cache
