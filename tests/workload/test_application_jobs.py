@@ -13,7 +13,7 @@ import batchlab as bl
 from batchlab import JobDescription, _kernel, tasks
 from batchlab.core.vocabulary import JobType
 from batchlab.result.output import identify
-from batchlab.workload.work import application_jobs, run_times
+from batchlab.workload.requests import application_jobs, run_times
 
 WORK = bl.Application([bl.Phase([tasks.Idle("work / num_nodes")], iterations="steps")])
 FREE = bl.Application([bl.Phase([tasks.Idle(1)])])

@@ -17,7 +17,7 @@ from batchlab.core.lazy import deferred
 from batchlab.core.outputs import write_table_file
 from batchlab.monitor.pace import Serving
 from batchlab.workload.calendar_time import CalendarTime
-from batchlab.workload.event_lines import check_form
+from batchlab.workload.event_rules import check_form
 from batchlab.workload.event_stream import write_events
 
 if TYPE_CHECKING:

@@ -59,7 +59,6 @@ with deferred(__name__):
     from batchlab.options import overheads as options_overheads
     from batchlab.result import manifest as result_manifest
     from batchlab.workload import calendar_time, event_rules
-    from batchlab.workload import event_lines as workload_event_lines
 
 
 __all__ = ["StreamedEvents", "check_streamed", "scanned", "stream", "streamed_overheads"]
@@ -170,7 +169,7 @@ def scanned(path: Path, system: System) -> StreamedEvents:
 def _checked(path: Path, system: System) -> Iterator[dict[str, Any]]:
     """Yield the events, checked as far as possible without the jobs."""
     before = float("-inf")
-    for line, event in workload_event_lines.event_lines(path):
+    for line, event in event_rules.event_lines(path):
         place, time, kind = f"{path}:{line}", event["time"], event["event"]
         if kind in INTERNAL_EVENTS:
             rule = "is what a scheduler did. Leave such events out"

@@ -22,7 +22,7 @@ from batchlab.core.random_streams import Floats, stream
 from batchlab.errors import WorkloadError, shown
 from batchlab.generate.custom import count_of_jobs
 from batchlab.workload.header import Header
-from batchlab.workload.work import run_times
+from batchlab.workload.requests import run_times
 from batchlab.workload.workload import Workload, check_workload
 
 _HIGHEST_ORDER = 200

@@ -16,8 +16,8 @@ from batchlab.generate.work import check_performance, speed
 from batchlab.system.given import check_types
 from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.header import Header
+from batchlab.workload.requests import run_times
 from batchlab.workload.validation import check_choice
-from batchlab.workload.work import run_times
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from batchlab.core.arguments import checked
 from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.columns import TIME_LIMIT
-from batchlab.workload.work import run_times
+from batchlab.workload.requests import run_times
 from batchlab.workload.workload import Workload, check_workload
 
 _HEAD = 20

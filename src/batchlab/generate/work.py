@@ -9,7 +9,7 @@ from batchlab.core import rules
 from batchlab.core.arguments import checked
 from batchlab.core.random_streams import Floats
 from batchlab.errors import WorkloadError, shown, suggest
-from batchlab.workload.work import run_times
+from batchlab.workload.requests import run_times
 
 if TYPE_CHECKING:
     from batchlab.workload.workload import Workload

@@ -16,7 +16,7 @@ from batchlab.plot.results import Results, Workloads, clock_of_groups, groups, j
 from batchlab.plot.scales import Values, clock_of
 from batchlab.result.course import rates_of
 from batchlab.result.energy import power_of_nodes
-from batchlab.workload.work import run_times
+from batchlab.workload.requests import run_times
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -11,7 +11,7 @@ import polars as pl
 from batchlab.control.rate_control import plain
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.system.controlled_nodes import control_of_node
-from batchlab.workload.work import work_of_jobs
+from batchlab.workload.requests import work_of_jobs
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -14,8 +14,7 @@ from batchlab.core import rules
 from batchlab.core.lazy import deferred
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError
-from batchlab.workload.requests import amounts
-from batchlab.workload.work import application_jobs
+from batchlab.workload.requests import amounts, application_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

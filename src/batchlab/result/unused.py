@@ -18,8 +18,7 @@ from batchlab.workload.dependencies import BEGIN_TIME, DEPENDENCY, DEPENDS_ON, J
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS
 from batchlab.workload.node_columns import CONSTRAINT, NODE_GROUP
 from batchlab.workload.reasons import ignored_memory
-from batchlab.workload.requests import on_system
-from batchlab.workload.work import WORK
+from batchlab.workload.requests import WORK, on_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

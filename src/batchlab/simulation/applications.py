@@ -8,7 +8,7 @@ from batchlab._kernel import ApplicationJobs
 from batchlab.errors import PlatformError, SimulationError, suggest
 from batchlab.platform.hops import fabric, hop_links
 from batchlab.workload.application_columns import are_mapped
-from batchlab.workload.work import application_jobs
+from batchlab.workload.requests import application_jobs
 
 if TYPE_CHECKING:
     from batchlab._kernel import ApplicationInputs, Fabric

@@ -25,11 +25,10 @@ from batchlab.workload.arrays import places
 from batchlab.workload.attributes import UNKNOWN
 from batchlab.workload.columns import TIME_LIMIT, time_limits
 from batchlab.workload.dependencies import BEGIN_TIME, graph
-from batchlab.workload.requests import amounts, counts_processors
+from batchlab.workload.requests import amounts, counts_processors, work_of_jobs
 from batchlab.workload.routing import Routes, routes
 from batchlab.workload.run_events import cancellation_times, longest_attempts, longest_runs, run_event_columns
 from batchlab.workload.system_rules import Reserved, limit_columns, preemption_columns, reserved
-from batchlab.workload.work import work_of_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

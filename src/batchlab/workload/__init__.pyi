@@ -11,13 +11,13 @@ from batchlab.workload.event_stream import read_events as read_events
 from batchlab.workload.event_stream import write_events as write_events
 from batchlab.workload.header import Header as Header
 from batchlab.workload.header import HeaderEntry as HeaderEntry
-from batchlab.workload.logs.cobalt import read_cobalt as read_cobalt
 from batchlab.workload.logs.gwf import read_gwf as read_gwf
 from batchlab.workload.logs.jobcomp import read_jobcomp as read_jobcomp
 from batchlab.workload.logs.lsf import read_lsf as read_lsf
 from batchlab.workload.logs.maui import read_maui as read_maui
 from batchlab.workload.logs.node_events import NodeEventLog as NodeEventLog
 from batchlab.workload.logs.node_events import read_node_events as read_node_events
+from batchlab.workload.logs.pbs import read_cobalt as read_cobalt
 from batchlab.workload.logs.pbs import read_pbs as read_pbs
 from batchlab.workload.logs.sacct import read_sacct as read_sacct
 from batchlab.workload.logs.sge import read_sge as read_sge

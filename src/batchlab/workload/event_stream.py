@@ -14,8 +14,14 @@ from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.columns import TIME_LIMIT
-from batchlab.workload.event_lines import check_form, event_lines, is_csv
-from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS, checked_event
+from batchlab.workload.event_rules import (
+    EVENT_KEYS,
+    SUBJECT_KEYS,
+    check_form,
+    checked_event,
+    event_lines,
+    is_csv,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
