@@ -182,7 +182,7 @@ def _read_lines(file: str, keep: list[UnknownKey] | None) -> _Draft:
 def _take_line(draft: _Draft, place: Place, line: str, name: str, keep: list[UnknownKey] | None) -> None:
     """Process a line for nodes, a node set or a partition."""
     table = key_table(name)
-    found = parse(line, place, table, _first_word(line).replace('"', ""), keep)
+    found = parse(line, place, table, line.split(maxsplit=1)[0].replace('"', ""), keep)
     draft.given += found
     settings = Settings(table, found, draft.defaults.get(name))
     first = found[0] if found else None
@@ -200,10 +200,6 @@ def _take_line(draft: _Draft, place: Place, line: str, name: str, keep: list[Unk
         draft.down_nodes.append(down_nodes(settings))
     elif name == "partitions":
         draft.partitions.append(partition_line(settings))
-
-
-def _first_word(line: str) -> str:
-    return line.split(maxsplit=1)[0]
 
 
 def _check_partitions(partitions: list[PartitionLine]) -> None:

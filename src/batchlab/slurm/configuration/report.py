@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from batchlab.slurm.configuration.lines import Place
     from batchlab.slurm.configuration.settings import Setting
 
-__all__ = ["Differences", "Remark", "Report", "ReportedKey", "Treatment", "differences"]
+__all__ = ["Differences", "Remark", "Remarks", "Report", "ReportedKey", "Treatment", "differences"]
 
 Treatment = Literal["modelled", "read", "not_modelled", "no_effect", "unknown"]
 """The treatment of a key; ``unknown``: names that Slurm refuses or ignores."""
@@ -44,6 +44,17 @@ class Remark:
     table: str
     says: str
     place: Place | None = None
+
+
+@dataclass
+class Remarks:
+    """Remarks that are collected while a system is built, without duplicates."""
+
+    found: dict[Remark, None] = field(default_factory=dict)
+
+    def add(self, key: str, table: str, says: str, place: Place | None = None) -> None:
+        """Add a remark on a key."""
+        self.found[Remark(key, table, says, place)] = None
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
     from batchlab.core.vocabulary import FairShareRuleName
     from batchlab.slurm import Accounting, Association, Place, Quality, SlurmConfiguration
-    from batchlab.slurm.translation.remarks import Remarks
+    from batchlab.slurm.configuration.report import Remarks
     from batchlab.system.queues import LimitedBy
 
 __all__ = ["accounts_of", "fair_share_of", "limits_of", "qualities_of"]
 
 _NO_SHARES = 1e-9
-_LARGEST_ROOT = 1.0
 
 
 def accounts_of(accounting: Accounting | None, remarks: Remarks) -> tuple[Account, ...]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from batchlab.slurm import NodeLine, PartitionLine, SlurmConfiguration
-    from batchlab.slurm.translation.remarks import Remarks
+    from batchlab.slurm.configuration.report import Remarks
 
 __all__ = ["core_multiple", "down_ranges", "groups_of", "partitions_of"]
 

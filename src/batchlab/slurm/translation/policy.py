@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from batchlab.core.vocabulary import PreemptionMode
     from batchlab.slurm import SlurmConfiguration
-    from batchlab.slurm.translation.remarks import Remarks
+    from batchlab.slurm.configuration.report import Remarks
     from batchlab.system.accounts import QualityOfService
     from batchlab.system.queues import Partition
 

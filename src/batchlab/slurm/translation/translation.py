@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from batchlab.core.arguments import checked
 from batchlab.errors import SystemDescriptionError
 from batchlab.slurm import Report, read_configuration
+from batchlab.slurm.configuration.report import Remarks
 from batchlab.slurm.translation.accounting import accounts_of, fair_share_of, limits_of, qualities_of
 from batchlab.slurm.translation.machine import core_multiple, down_ranges, groups_of, partitions_of
 from batchlab.slurm.translation.policy import preemption_of, remark_on_policy
-from batchlab.slurm.translation.remarks import Remarks
 from batchlab.system.system import System
 
 if TYPE_CHECKING:

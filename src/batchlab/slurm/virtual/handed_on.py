@@ -425,7 +425,8 @@ def _partitions(found: HandedOn, table: pl.DataFrame, configuration: Configurati
     )
     strange = dict.fromkeys(name for names in split for name in names if name not in known)
     count = sum(not known.issuperset(names) for names in split)
-    found.leave(_column("partition", table), count, f"the cluster has no {_listed(strange)}")
+    column = next((each for each in columns_of("partition") if each in table.columns), "partition")
+    found.leave(column, count, f"the cluster has no {_listed(strange)}")
 
 
 def _reservations(found: HandedOn, table: pl.DataFrame, configuration: Configuration) -> None:
@@ -465,10 +466,6 @@ def _check_constraint(text: str, where: str, features: Collection[str]) -> None:
             f"{where}: no node has the feature {unknown!r}. Give it to nodes in slurm.conf, or change the "
             f"column.{suggest(unknown, features)}"
         )
-
-
-def _column(name: Attribute, table: pl.DataFrame) -> str:
-    return next((column for column in columns_of(name) if column in table.columns), name)
 
 
 def _listed(names: Collection[str]) -> str:
