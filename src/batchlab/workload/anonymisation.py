@@ -17,25 +17,18 @@ from batchlab.workload.logs.hostlist import names_of
 from batchlab.workload.workload import Workload
 
 # Columns that identify no person: texts of the workload itself, and names defined by a system description.
-_KEPT = frozenset(
-    ("state", "logged_id", "logged_reason", "dependency", "logged_dependency", "array", "node_group")
-) | frozenset(("qos", "queue", "partition", "constraint", "application", "job_type", "run_events"))
+_KEPT = (
+    *("state", "logged_id", "logged_reason", "dependency", "logged_dependency", "array", "node_group"),
+    *("qos", "queue", "partition", "constraint", "application", "job_type", "run_events"),
+)
 _NUMBERS = {"user_id": "user_id", "cancelled_by": "user_id", "group_id": "group_id"}
 _HOSTS = ("node_list", "node_names")
 _WORDS = {"job_name": "job"}
 _HOST = "node"
-_FIELDS = frozenset(
-    (
-        "Version",
-        "UnixStartTime",
-        "TimeZone",
-        "TimeZoneString",
-        "MaxJobs",
-        "MaxRecords",
-        "MaxNodes",
-        "MaxProcs",
-    )
-) | frozenset(("MaxRuntime", "MaxMemory", "MaxQueues", "Queue", "MaxPartitions", "Partition", "Processor"))
+_FIELDS = (
+    *("Version", "UnixStartTime", "TimeZone", "TimeZoneString", "MaxJobs", "MaxRecords", "MaxNodes"),
+    *("MaxProcs", "MaxRuntime", "MaxMemory", "MaxQueues", "Queue", "MaxPartitions", "Partition", "Processor"),
+)
 _DIGITS = re.compile(r"(\d+)")
 
 

@@ -140,9 +140,13 @@ def _table(records: Iterator[Mapping[str, object]], name: str) -> pl.DataFrame:
     try:
         return pl.concat(blocks, how="diagonal_relaxed")
     except UNREADABLE as error:
-        raise WorkloadError(
-            f"{name}: a field is of several kinds: {reason_of(error)}. Give each field one kind."
-        ) from error
+        raise _several_kinds(name, error) from error
+
+
+def _several_kinds(name: str, error: BaseException) -> WorkloadError:
+    return WorkloadError(
+        f"{name}: a field is of several kinds: {reason_of(error)}. Give each field one kind."
+    )
 
 
 def _block(block: list[Mapping[str, object]], first: int, name: str) -> pl.DataFrame:
@@ -155,9 +159,7 @@ def _block(block: list[Mapping[str, object]], first: int, name: str) -> pl.DataF
     try:
         return pl.DataFrame({key: [record.get(key) for record in block] for key in keys}, strict=False)
     except UNREADABLE as error:
-        raise WorkloadError(
-            f"{name}: a field is of several kinds: {reason_of(error)}. Give each field one kind."
-        ) from error
+        raise _several_kinds(name, error) from error
 
 
 _ROWS_AT_ONCE = 50_000

@@ -153,15 +153,18 @@ def _line(line: bytes, number: int) -> str:
     return text.removeprefix("\ufeff") if number == 1 else text
 
 
+def not_readable(name: str, error: OSError) -> WorkloadError:
+    """Return the error for a log that cannot be opened."""
+    reason = error.strerror or str(error)
+    return WorkloadError(f"{name}: cannot be read: {reason}. Give the path of a log, plain or packed.")
+
+
 def opened(path: str | os.PathLike[str], name: str) -> BinaryIO:
     """Open a file in binary mode; raise a `WorkloadError` on failure."""
     try:
         return open(path, "rb")  # noqa: PTH123  # also bytes paths; the caller closes it
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise WorkloadError(
-            f"{name}: cannot be read: {reason}. Give the path of a log, plain or packed."
-        ) from error
+        raise not_readable(name, error) from error
 
 
 def _decoded(blocks: Iterator[bytes]) -> str:

@@ -5,6 +5,7 @@ kernel parses; the reader provides the bytes and reports the result.
 """
 
 import gzip
+import inspect
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from batchlab.workload.log_options import check_reading
 from batchlab.workload.packing import is_plain_or_gzip, unpacked
 from batchlab.workload.report import Report, read_out
 from batchlab.workload.run_events import CANCELLED_AFTER
-from batchlab.workload.source import LogSource, name_of, opened, pieces
+from batchlab.workload.source import LogSource, name_of, not_readable, opened, pieces
 from batchlab.workload.validation import NEXT_STEP
 from batchlab.workload.workload import Workload, check_workload
 
@@ -36,15 +37,6 @@ if TYPE_CHECKING:
 
 
 _MOST_JOBS = 2**63 - 1
-_USUAL: Mapping[str, object] = {
-    "overrun": "extend",
-    "invalid": "drop",
-    "processors": "requested",
-    "use_memory": False,
-    "log_events": True,
-    "max_jobs": None,
-}
-"""The defaults of `read_swf`."""
 _NO_JOB = -(2**63)
 _BEGINNING = 1 << 16
 _NOT_A_LOG = (reasons.LINE_TOO_LONG, reasons.TOO_FEW_FIELDS, reasons.JOB_NUMBER)
@@ -133,7 +125,8 @@ def read_swf(
     else:
         log = _read_pieces(source, name, options, begin)
     workload = workload_of_log(log, name, ("mem",) if use_memory else ())
-    given = {each: value for each, value in options.items() if value != _USUAL[each]}
+    usual = inspect.signature(read_swf).parameters
+    given = {each: value for each, value in options.items() if value != usual[each].default}
     workload = replace(workload, report=replace(workload.report, options=given))
     if (workload.report.mended["reason"] == reasons.EXTRA_FIELDS).any():
         known = begin[0] if begin else beginning(Path(name))
@@ -145,10 +138,7 @@ def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":
     try:
         return _kernel.read_swf_file(name, **options)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise WorkloadError(
-            f"{name}: cannot be read: {reason}. Give the path of a log, plain or packed."
-        ) from error
+        raise not_readable(name, error) from error
     except ValueError as error:
         raise _explained(error, name) from error
 

@@ -77,12 +77,7 @@ def read_workload(path: str | Path, *, folder: str | Path | None = None) -> Work
             "exclusive": [True] * len(jobs),
             "core": [1] * len(jobs),
             **({"gpu": gpus} if any(gpus) else {}),
-            "application": [program.application for program in programs],
-            "job_type": [job.type for job in jobs],
-            "tasks_min": [job.nodes[0] for job in jobs],
-            "tasks_max": [job.nodes[1] for job in jobs],
-            "arguments": [json.dumps(program.arguments) for program in programs],
-            **dependencies_of(jobs),
+            **_applications_of(jobs, programs),
         }
     )
     for note in unknown_keys(jobs, models):
@@ -317,12 +312,7 @@ def _workload(
             "requested_time": [job.walltime + grace if job.walltime else math.inf for job in jobs],
             "tasks": [job.nodes[0] for job in jobs],
             _PLACE: [1] * len(jobs),
-            "application": [program.application for program in programs],
-            "job_type": [job.type for job in jobs],
-            "tasks_min": [job.nodes[0] for job in jobs],
-            "tasks_max": [job.nodes[1] for job in jobs],
-            "arguments": [json.dumps(program.arguments) for program in programs],
-            **dependencies_of(jobs),
+            **_applications_of(jobs, programs),
         }
     )
     return Workload.from_table(
@@ -330,11 +320,18 @@ def _workload(
     )
 
 
-def dependencies_of(jobs: Sequence[ElastisimJob]) -> dict[str, pl.Series]:
-    """Return the column ``depends_on`` by its name; empty if no job depends on another."""
-    if not any(job.dependencies for job in jobs):
-        return {}
-    return {"depends_on": pl.Series([[*job.dependencies] for job in jobs], dtype=pl.List(pl.Int64))}
+def _applications_of(jobs: Sequence[ElastisimJob], programs: Sequence[_Program]) -> dict[str, object]:
+    """Return the columns of applications, and ``depends_on`` if a job depends on another."""
+    columns: dict[str, object] = {
+        "application": [program.application for program in programs],
+        "job_type": [job.type for job in jobs],
+        "tasks_min": [job.nodes[0] for job in jobs],
+        "tasks_max": [job.nodes[1] for job in jobs],
+        "arguments": [json.dumps(program.arguments) for program in programs],
+    }
+    if any(job.dependencies for job in jobs):
+        columns["depends_on"] = pl.Series([[*job.dependencies] for job in jobs], dtype=pl.List(pl.Int64))
+    return columns
 
 
 def _found_elsewhere(configuration: Configuration, jobs: Sequence[ElastisimJob]) -> Iterator[str]:
