@@ -63,9 +63,6 @@ def ignored_memory(jobs: int) -> str:
     return f"the column requested_memory of {jobs:,} {noun} is not used, though nodes have mem: {rule}"
 
 
-_REASONS = 3
-
-
 def read_line(source: str, read: int, kept: int, mended: int) -> str:
     """Return a summary of how many jobs were read, dropped and mended.
 
@@ -95,9 +92,9 @@ def none_kept(place: str, read: int, dropped: Mapping[str, int]) -> str:
     dropped
         Number of dropped jobs by reason.
     """
-    frequent = sorted(dropped.items(), key=lambda item: -item[1])
-    said = [f"{count:,} for {reason!r}" for reason, count in frequent[:_REASONS]]
-    said += [f"and for {len(frequent) - _REASONS} more reasons"] if len(frequent) > _REASONS else []
+    frequent, shown = sorted(dropped.items(), key=lambda item: -item[1]), 3
+    said = [f"{count:,} for {reason!r}" for reason, count in frequent[:shown]]
+    said += [f"and for {len(frequent) - shown} more reasons"] if len(frequent) > shown else []
     jobs = "the one job was" if read == 1 else f"all {read:,} jobs were"
     return (
         f"{place}: {jobs} dropped: {', '.join(said)}. Mend the file, or give another; "
