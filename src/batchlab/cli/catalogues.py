@@ -38,7 +38,7 @@ with deferred(__name__):
     from batchlab.workload.mappings import catalogue as mapping_catalogue
 
 
-__all__ = ["EXAMPLES", "described_topology", "platform", "policies", "systems", "traces"]
+__all__ = ["EXAMPLES", "platform", "policies", "systems", "traces"]
 
 
 _WHAT = "A policy is an order or a backfilling rule, with what differs from the usual in parentheses"

@@ -38,7 +38,7 @@ with deferred(__name__):
     from batchlab.plot import canvas
 
 
-__all__ = ["ExperimentRequest", "lettered", "run_and_write", "tables"]
+__all__ = ["ExperimentRequest", "run_and_write", "tables"]
 
 
 _MANY = 1000

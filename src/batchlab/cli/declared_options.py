@@ -15,14 +15,7 @@ from batchlab.options import RunOptions
 from batchlab.options.run_options import RECORDED
 from batchlab.workload.log_options import ReadingOptions, check_reading
 
-__all__ = [
-    "check_kept",
-    "parameter_of",
-    "takes_reading_options",
-    "takes_run_options",
-    "value_of",
-    "with_options",
-]
+__all__ = ["check_kept", "takes_reading_options", "takes_run_options", "with_options"]
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])

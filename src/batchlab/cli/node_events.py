@@ -23,7 +23,7 @@ with deferred(__name__):
     from batchlab.workload.logs import node_events
 
 
-__all__ = ["names_of_nodes", "outages_of", "with_outages"]
+__all__ = ["outages_of", "with_outages"]
 
 
 def with_outages(

@@ -39,7 +39,7 @@ with deferred(__name__):
     from batchlab.slurm import twin as slurm_twin
 
 
-__all__ = ["keep_serving", "monitored", "replay", "with_fitted"]
+__all__ = ["monitored", "replay"]
 
 
 def with_fitted(

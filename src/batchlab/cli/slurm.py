@@ -44,7 +44,7 @@ with deferred(__name__):
     from batchlab.slurm import twin as slurm_twin
 
 
-__all__ = ["PageFile", "Submission", "Trace", "Version", "fit", "note_ignored", "slurm", "what_if"]
+__all__ = ["Submission", "Trace", "Version", "fit", "slurm", "what_if"]
 
 
 Trace = Annotated[

@@ -18,7 +18,7 @@ import typer
 
 from batchlab.cli.process import removed
 
-__all__ = ["STANDARD_INPUT", "SpooledPath", "discard_spooled", "named_as_given", "piped", "spooled"]
+__all__ = ["discard_spooled", "named_as_given", "piped", "spooled"]
 
 STANDARD_INPUT = "-"
 _DEVICE = "/dev/stdin"

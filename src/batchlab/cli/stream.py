@@ -61,7 +61,7 @@ with deferred(__name__):
     from batchlab.workload import calendar_time, event_rules
 
 
-__all__ = ["StreamedEvents", "check_streamed", "scanned", "stream", "streamed_overheads"]
+__all__ = ["check_streamed", "scanned", "stream"]
 
 
 def streamed_overheads(overheads: Overheads, seed: int) -> StreamedOverheads:

@@ -32,16 +32,7 @@ with deferred(__name__):
     from batchlab.result import read
 
 
-__all__ = [
-    "Folders",
-    "SystemOfRuns",
-    "has_results",
-    "listed_results",
-    "plot",
-    "report",
-    "write_results",
-    "written_results",
-]
+__all__ = ["Folders", "plot", "report", "write_results"]
 
 
 _LIST, _FOLDER = "results.json", "results"

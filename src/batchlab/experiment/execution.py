@@ -59,10 +59,8 @@ __all__ = [
     "Watch",
     "describe_error",
     "execute",
-    "execute_with_progress",
     "join",
     "perform",
-    "relay",
     "resident_memory",
     "runs_here",
 ]

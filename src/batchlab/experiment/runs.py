@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from batchlab.experiment.plan import Run
     from batchlab.experiment.store import Store
 
-__all__ = ["LABELS", "Runs", "Shelf", "StoredResult", "StoredResults", "dispersion", "half_width"]
+__all__ = ["LABELS", "Runs", "StoredResults", "dispersion", "half_width"]
 
 
 LABELS = ("workload", "system", "policy", "control")

@@ -15,18 +15,7 @@ from batchlab.workload.log_options import ReadingOptions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = [
-    "OF_PASSES",
-    "PLOTS",
-    "Description",
-    "Dispatchers",
-    "Log",
-    "Model",
-    "Nodes",
-    "Plot",
-    "checked",
-    "within",
-]
+__all__ = ["OF_PASSES", "PLOTS", "Description", "Dispatchers", "Log", "Model", "Nodes", "checked", "within"]
 
 Plot = Literal[
     "slowdown",

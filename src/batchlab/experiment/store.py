@@ -35,7 +35,7 @@ from batchlab.result.archive import is_whole
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["COSTS", "COUNTS", "Store", "is_failure", "is_record"]
+__all__ = ["COSTS", "COUNTS", "Store", "is_record"]
 
 
 _FORMAT = 2

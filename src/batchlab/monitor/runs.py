@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from batchlab.monitor.snapshot import SnapshotExchange
 
-__all__ = ["RUNTIME_VARIABLE", "Endpoint", "Run", "announce", "ask", "choose", "directory", "runs"]
+__all__ = ["RUNTIME_VARIABLE", "Endpoint", "Run", "ask", "choose", "directory", "runs"]
 
 
 RUNTIME_VARIABLE = "BATCHLAB_RUNTIME"

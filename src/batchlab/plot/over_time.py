@@ -26,19 +26,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
     Colour: TypeAlias = str | tuple[float, float, float]
 
-__all__ = [
-    "Course",
-    "Line",
-    "Steps",
-    "draw_lanes",
-    "lanes_size",
-    "means",
-    "over_time",
-    "size_of",
-    "stacked",
-    "window_means",
-    "windows",
-]
+__all__ = ["Course", "Line", "Steps", "means", "over_time", "size_of", "stacked", "window_means", "windows"]
 
 
 _HEIGHT = 0.76  # of a lane; the rest is for its name

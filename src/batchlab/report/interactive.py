@@ -38,17 +38,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = [
-    "Chart",
-    "TimeAxis",
-    "chart_figure",
-    "courses",
-    "deflated",
-    "find_plotly",
-    "gantt",
-    "plotly_script",
-    "time_axis_of",
-]
+__all__ = ["Chart", "chart_figure", "courses", "deflated", "find_plotly", "gantt", "plotly_script"]
 
 
 _ROWS = 50

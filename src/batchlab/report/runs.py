@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from batchlab.result.result import Result
     from batchlab.workload import Workload
 
-__all__ = ["command_of", "reproduced_by", "sections", "what_was_run", "write"]
+__all__ = ["command_of", "sections", "what_was_run", "write"]
 
 
 def reproduced_by(groups: Sequence[Group], command: str | None) -> Html:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
     Integers: TypeAlias = npt.NDArray[np.int64]
 
-__all__ = ["RESAMPLES", "Comparison", "Difference", "compare", "holm", "mean_differences", "significance"]
+__all__ = ["Comparison", "compare", "holm", "mean_differences", "significance"]
 
 
 @dataclass(frozen=True)

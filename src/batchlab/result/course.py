@@ -30,7 +30,6 @@ __all__ = [
     "RunRecord",
     "ServiceIntervals",
     "Steps",
-    "capacity_of_controls",
     "course_of",
     "done_in_runs",
     "intervals_of",

@@ -37,20 +37,7 @@ with deferred(__name__):
     from batchlab import observer
 
 
-__all__ = [
-    "BUSY",
-    "CLOSED",
-    "IDLE",
-    "Holdings",
-    "NodeModes",
-    "RatePrices",
-    "energy_of_nodes",
-    "holdings_of",
-    "modes_of",
-    "on_since",
-    "overview",
-    "power_of_nodes",
-]
+__all__ = ["IDLE", "RatePrices", "energy_of_nodes", "holdings_of", "on_since", "overview", "power_of_nodes"]
 
 
 @dataclass(frozen=True)

@@ -33,14 +33,7 @@ with deferred(__name__):
     from batchlab.platform import network_model
 
 
-__all__ = [
-    "UNDEFINED",
-    "interference_table",
-    "links_table",
-    "messages_table",
-    "overview",
-    "utilisation_tables",
-]
+__all__ = ["interference_table", "links_table", "messages_table", "overview", "utilisation_tables"]
 
 
 def utilisation_tables(system: System, outcome: Outcome) -> dict[str, pl.DataFrame]:

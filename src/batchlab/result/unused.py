@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Run = tuple[Policy, RunOptions]
 
-__all__ = ["has_values", "ignored_requests", "owners", "unfilled_nodes", "unused", "without_names"]
+__all__ = ["ignored_requests", "owners", "unfilled_nodes", "unused"]
 
 
 _OWNERS: Mapping[str, Attribute] = {

@@ -25,16 +25,7 @@ with deferred(__name__):
     from batchlab.workload import attributes, calendar_time, event_rules
 
 
-__all__ = [
-    "BEGINNING",
-    "LogFacts",
-    "missed_events",
-    "no_jobs",
-    "unlike_log",
-    "warnings_by",
-    "warnings_in",
-    "warnings_of",
-]
+__all__ = ["BEGINNING", "LogFacts", "no_jobs", "unlike_log", "warnings_by", "warnings_in", "warnings_of"]
 
 
 BEGINNING = "the simulated mean wait"
