@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 from batchlab.core import rules
 from batchlab.core.declared import Help, declared, one_of
+from batchlab.core.lazy import deferred
 from batchlab.core.vocabulary import (
     JOB_CHECKS,
     ODD_JOB_ACTIONS,
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
     from batchlab.options.sleep import NodeSleep
     from batchlab.platform.network_model import NetworkModel
     from batchlab.seam.invocation import Invocation
+
+with deferred(__name__):
+    from batchlab import control as batchlab_control
+    from batchlab import options as batchlab_options
+    from batchlab import seam
+    from batchlab.options import sleep as options_sleep
+    from batchlab.platform import network_model
+
 
 __all__ = ["RECORDED", "ExperimentArguments", "RunArguments", "RunOptions"]
 
@@ -398,9 +407,11 @@ def _check_odd_jobs(name: str, value: object) -> None:
 
 def _object(name: str, value: object) -> "Invocation | Overheads | Sensing":
     """Build the object of an option in `_DESCRIBED`."""
-    from batchlab import options, seam  # noqa: PLC0415  # plain runs, which import little, have none
-
-    kinds = {"invocation": seam.Invocation, "overheads": options.Overheads, "sensing": options.Sensing}
+    kinds = {
+        "invocation": seam.Invocation,
+        "overheads": batchlab_options.Overheads,
+        "sensing": batchlab_options.Sensing,
+    }
     kind: type[Invocation | Overheads | Sensing] = kinds[name]
     return kind.of(value)
 
@@ -409,17 +420,16 @@ def _controls(value: object) -> "RateControl | tuple[RateControl, ...] | None":
     """Build controls from the value of an option, a file or the command line."""
     if value is None:
         return None
-    from batchlab.control import RateControl, parse_control  # noqa: PLC0415  # as above
 
-    if isinstance(value, RateControl):
+    if isinstance(value, batchlab_control.RateControl):
         return value
     if isinstance(value, str):
-        return parse_control(value)
+        return batchlab_control.parse_control(value)
     if not isinstance(value, Sequence):
         rule = "must be a batchlab.RateControl, its spec string, or a sequence of them"
         raise SimulationError(f"control = {shown(value)}; {rule}.")
     made = tuple(_controls(each) for each in value)
-    controls = tuple(each for each in made if isinstance(each, RateControl))
+    controls = tuple(each for each in made if isinstance(each, batchlab_control.RateControl))
     if len(controls) != len(made):
         raise SimulationError(f"control = {shown(value)}; must hold controls and nothing else.")
     return controls[0] if len(controls) == 1 else controls or None
@@ -436,11 +446,9 @@ def _one_of(choices: Sequence[str]) -> Callable[[str, object], None]:
 def _sharing(name: str, value: object) -> "str | NetworkModel":
     if isinstance(value, str) and value in SHARING_MODELS:
         return value
-    # Imported late: streamed runs pass a name and import little.
-    from batchlab.platform.network_model import NetworkModel  # noqa: PLC0415
 
     try:
-        network = NetworkModel.of(value)
+        network = network_model.NetworkModel.of(value)
     except PlatformError as error:
         raise SimulationError(f"{name} = {shown(value)}; {error}") from None
     if not network.knows_tasks:
@@ -471,10 +479,9 @@ _CHECKS: Mapping[str, Callable[[str, object], None]] = {
 
 
 def _read_sleep(name: str, value: object) -> "NodeSleep":
-    from batchlab.options.sleep import NodeSleep  # noqa: PLC0415  # as above
 
     try:
-        return NodeSleep.of(value)
+        return options_sleep.NodeSleep.of(value)
     except SimulationError as error:
         raise SimulationError(f"{name}: {error}") from None
 

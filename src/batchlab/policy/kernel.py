@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from batchlab.core.lazy import deferred
 from batchlab.errors import PolicyError
 from batchlab.policy.mappings import mapping_of, ranking_of
 from batchlab.seam.components import Allocator
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from batchlab.policy.policy import Policy
     from batchlab.policy.slurm import SlurmParameters
     from batchlab.system import System
+
+with deferred(__name__):
+    from batchlab.policy import orders
+
 
 __all__ = ["CRITICAL", "KEY_COLUMN", "OF_COLUMNS", "SCORE_COLUMN", "policy_names", "takes_now"]
 
@@ -41,10 +46,11 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
     if not isinstance(policy.order, str):
         order, argument = ("external", None) if takes_now(policy.order) else ("expression", KEY_COLUMN)
     elif order == "sbp":
-        from batchlab.policy.orders import score_growth  # noqa: PLC0415  # other orders do without
-
         # All scores grow at the same rate, so the order of two jobs never changes.
-        order, argument = "expression", f"{score_growth(policy.order)!r} * submit_time - {SCORE_COLUMN}"
+        order, argument = (
+            "expression",
+            f"{orders.score_growth(policy.order)!r} * submit_time - {SCORE_COLUMN}",
+        )
     return {
         "order": order,
         "argument": argument,
@@ -76,9 +82,8 @@ def _multifactor(policy: Policy, system: System) -> FactorSettings | None:
     """Return the settings of the multifactor priority on a machine."""
     if policy.order_name != "multifactor" or not isinstance(policy.order, str):
         return None
-    from batchlab.policy.orders import Multifactor  # noqa: PLC0415  # other orders do without
 
-    rule = Multifactor.of(policy.order)
+    rule = orders.Multifactor.of(policy.order)
     return {
         "age": rule.age,
         "association": rule.association,

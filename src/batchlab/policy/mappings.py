@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from batchlab.core import rules, spec
+from batchlab.core.lazy import deferred
 from batchlab.core.units import format_number
 from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import PlatformError, PolicyError, PolicyNotFound, shown, suggest
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
     from batchlab._kernel import Fabric, MappingSettings
     from batchlab.system import System
+
+with deferred(__name__):
+    from batchlab import placement
+    from batchlab.placement import layout as placement_layout
+    from batchlab.platform import hops
+
 
 __all__ = ["PARAMETERS", "mapping_of", "placed_by", "ranking_of"]
 
@@ -160,16 +167,13 @@ class _Rule:
 
     def fabric(self, system: System) -> Fabric:
         """Return the network with the positions of nodes; a torus is required for ``sub_torus``."""
-        from batchlab.placement.layout import layout_of  # noqa: PLC0415  # as in _nodes
-        from batchlab.platform.hops import fabric  # noqa: PLC0415
-
         try:
-            layout = layout_of(system)
+            layout = placement_layout.layout_of(system)
             if self.call.name == "sub_torus":
                 layout.torus()
         except PlatformError as error:
             raise PolicyError(f"allocator {self.call.name}: {error}") from None
-        return fabric(layout.topology, layout.places)
+        return hops.fabric(layout.topology, layout.places)
 
     def threshold(self) -> float:
         """Return the threshold of ``dual_end``: seconds or nodes."""
@@ -247,7 +251,6 @@ class _Rule:
 
 
 def _nodes(order: spec.Call, numbers: list[int], system: System) -> list[int]:
-    from batchlab import placement  # noqa: PLC0415  # it needs platforms, which most runs do without
 
     match order.name:
         case "random":

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, cast
 
 from batchlab.core import spec
+from batchlab.core.lazy import deferred
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy.pieces import allocator_spec, known, order_spec, refuse_others, whole
 from batchlab.policy.registry import (
@@ -45,6 +46,12 @@ if TYPE_CHECKING:
     )
     from batchlab.policy.slurm import SlurmParameters
     from batchlab.seam.components import Predictor
+
+with deferred(__name__):
+    from batchlab.core import markup
+    from batchlab.policy import accasim, malleable
+    from batchlab.policy import slurm as policy_slurm
+
 
 __all__ = ["CONFIGURED", "Policy", "as_policy"]
 
@@ -160,14 +167,13 @@ class Policy:
         """Set the parameters of the rule ``slurm``, and raise for arguments that the rule does not use."""
         if self.slurm is None and self.backfill != "slurm":
             return
-        from batchlab.policy.slurm import SlurmParameters  # noqa: PLC0415  # other rules do without
 
-        if not isinstance(cast("object", self.slurm), SlurmParameters | None):
+        if not isinstance(cast("object", self.slurm), policy_slurm.SlurmParameters | None):
             raise PolicyError(f"slurm = {shown(self.slurm)}; must be SlurmParameters.")
         if self.backfill != "slurm":
             rule = f"goes with backfill slurm, not with {self.backfill}; leave it out."
             raise PolicyError(f"slurm = {shown(self.slurm)} {rule}")
-        object.__setattr__(self, "slurm", self.slurm or SlurmParameters())
+        object.__setattr__(self, "slurm", self.slurm or policy_slurm.SlurmParameters())
         least = cast("SlurmParameters", self.slurm).bf_min_prio_reserve
         if least and not _name_of(self.order).startswith("multifactor"):
             rule = "goes with the order multifactor, which gives jobs priorities; leave it out."
@@ -248,12 +254,11 @@ class Policy:
         configured = Policy.parse(configuration)
         if configured.slurm is None:
             return self
-        from batchlab.policy.slurm import over  # noqa: PLC0415  # other rules do without
 
         by_priority = "order" not in self.written or _name_of(self.order).startswith("multifactor")
         return replace(
             self,
-            slurm=over(configured.slurm, self.slurm, self.written, by_priority=by_priority),
+            slurm=policy_slurm.over(configured.slurm, self.slurm, self.written, by_priority=by_priority),
             order=self.order if "order" in self.written else configured.order,
             written=self.written | cast("frozenset[str]", configured.written),
         )
@@ -286,11 +291,10 @@ class Policy:
         return f"<Policy {self}>"
 
     def _repr_html_(self) -> str:
-        from batchlab.core.markup import card  # noqa: PLC0415  # for notebooks only
 
         parts = ("order", "backfill", "allocator", "predictor", "scheduler")
         facts = [(part, _name_of(getattr(self, part))) for part in parts if getattr(self, part) is not None]
-        return card(f"Policy {self}", [*facts, ("reservations", str(self.reservations))])
+        return markup.card(f"Policy {self}", [*facts, ("reservations", str(self.reservations))])
 
     @property
     def is_named(self) -> bool:
@@ -379,22 +383,19 @@ def _head(text: spec.Spec, call: spec.Call) -> dict[str, str | int | Scheduler |
 
 def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
     """Return a built-in scheduler, with its order."""
-    from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without
-    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # as above
-
     if call.name == "easy_accasim":
         refuse_others(text, call, ("allocator", "predictor"))
-        return AccasimEasy()
+        return accasim.AccasimEasy()
     if call.name == "equipartition":
         refuse_others(text, call, ("allocator", "predictor"))
-        return Malleable("equipartition")
+        return malleable.Malleable("equipartition")
     refuse_others(text, call, ("order", "allocator", "predictor"))
     if "order" not in call.keys:
-        return Malleable()
+        return malleable.Malleable()
     argument = call.keys["order"]
     where = text.where(argument.position)
     name = spec.word(argument.value)
-    return Malleable(cast("SizeOrderName", known("order of sizes", name, SIZE_ORDERS, where)))
+    return malleable.Malleable(cast("SizeOrderName", known("order of sizes", name, SIZE_ORDERS, where)))
 
 
 def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
@@ -424,26 +425,19 @@ def _name_of(piece: object) -> str:
 
 def _written(scheduler: Scheduler) -> tuple[str, str]:
     """Return the name of a scheduler, and the argument of a built-in one."""
-    from batchlab.policy.accasim import AccasimEasy  # noqa: PLC0415  # other policies do without
-    from batchlab.policy.malleable import Malleable  # noqa: PLC0415  # as above
-
-    if not isinstance(scheduler, Malleable | AccasimEasy):
+    if not isinstance(scheduler, malleable.Malleable | accasim.AccasimEasy):
         return _name_of(scheduler), ""
     return str(scheduler).partition("(")[0], _argument(str(scheduler))
 
 
 def _slurm_keys() -> tuple[str, ...]:
     """Return the keys of the rule ``slurm``."""
-    from batchlab.policy.slurm import SLURM_KEYS  # noqa: PLC0415  # other rules do without
-
-    return SLURM_KEYS
+    return policy_slurm.SLURM_KEYS
 
 
 def _slurm_parameters(text: spec.Spec, call: spec.Call) -> SlurmParameters:
     """Return the parameters of the rule ``slurm``."""
-    from batchlab.policy.slurm import slurm_parameters  # noqa: PLC0415  # other rules do without
-
-    return slurm_parameters(text, call)
+    return policy_slurm.slurm_parameters(text, call)
 
 
 def _argument(order: str) -> str:

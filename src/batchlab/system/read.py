@@ -12,12 +12,18 @@ from pathlib import Path
 
 from batchlab.core.arguments import checked
 from batchlab.core.documents import DocumentReader, shown_path
-from batchlab.core.lazy import import_late
+from batchlab.core.lazy import deferred, import_late
 from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.core.vocabulary import GENERATOR
 from batchlab.errors import SystemDescriptionError, shown
 from batchlab.system import formats, machines
 from batchlab.system.system import System, check_system
+
+with deferred(__name__):
+    from batchlab import platform as batchlab_platform
+    from batchlab.platform import machines as platform_machines
+    from batchlab.platform import toml_format
+
 
 __all__ = ["located", "read_system", "write_system"]
 
@@ -121,10 +127,9 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
 
 
 def _hint(name: str) -> str:
-    from batchlab.platform.machines import MACHINES  # noqa: PLC0415  # only needed here
 
     known = name.strip().lower()
-    return f" The platform of this name is {_PLATFORM}{known}." if known in MACHINES else ""
+    return f" The platform of this name is {_PLATFORM}{known}." if known in platform_machines.MACHINES else ""
 
 
 def _is_xml(file: str) -> bool:
@@ -155,9 +160,8 @@ def _is_slurm(file: str) -> bool:
 
 
 def _is_platform(document: dict[str, object]) -> bool:
-    from batchlab.platform.toml_format import recognises  # noqa: PLC0415  # it needs NumPy
 
-    return recognises(document)
+    return toml_format.recognises(document)
 
 
 def _of_slurm(file: str) -> System:
@@ -168,15 +172,13 @@ def _of_slurm(file: str) -> System:
 
 
 def _ready_platform(name: str) -> System:
-    from batchlab.platform import Platform  # noqa: PLC0415  # only platforms need it
 
-    return System.of(Platform.machine(name), name=name)
+    return System.of(batchlab_platform.Platform.machine(name), name=name)
 
 
 def _on_platform(file: str) -> System:
-    from batchlab.platform import read_platform  # noqa: PLC0415  # only platforms need it
 
-    platform = read_platform(file)
+    platform = batchlab_platform.read_platform(file)
     return System.of(platform, name=platform.name)
 
 

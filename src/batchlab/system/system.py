@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from batchlab.core import rules
 from batchlab.core.form import check_fields, reduced
+from batchlab.core.lazy import deferred
 from batchlab.core.node_ranges import node_beyond
 from batchlab.errors import SystemDescriptionError, shown, suggest
 from batchlab.system.fields import (
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
     from batchlab.system.nodes import SleepState
     from batchlab.system.queues import JobQueue, Limit, Partition, Preemption
     from batchlab.system.reservations import Reservation
+
+with deferred(__name__):
+    from batchlab.core import markup
+    from batchlab.system import accounts as system_accounts
+    from batchlab.system import queues as system_queues
+    from batchlab.system import reservations as system_reservations
+
 
 __all__ = ["System", "check_system"]
 
@@ -179,32 +187,18 @@ class System:
 
     def _check_sharing(self) -> None:
         """Check the rules by which jobs share the nodes, if any."""
-        # Imported late: machines without such rules do not need these modules.
-        from batchlab.system.accounts import (  # noqa: PLC0415
-            check_accounts,
-            check_fair_share,
-            check_qualities,
-        )
-        from batchlab.system.queues import (  # noqa: PLC0415
-            check_limits,
-            check_owners,
-            check_partitions,
-            check_preemption,
-            check_queues,
-            conditions_of,
-        )
-        from batchlab.system.reservations import check_reservations  # noqa: PLC0415
-
         names = [group.name for group in self.groups]
-        check_partitions(self.partitions, self.nodes, names)
-        check_queues(self.queues, self.partitions)
-        rules.set_field(self, "accounts", check_accounts(self.accounts))
-        check_qualities(self.qos)
-        check_fair_share(self.fair_share, self.resources, self.accounts)
-        check_limits(self.limits, self.queues, self.partitions, self.resources)
-        check_preemption(self.preemption, self.partitions, self.qos)
-        check_owners(conditions_of(self.partitions, self.queues, self.limits), self.accounts, self.qos)
-        check_reservations(self.reservations, self.nodes, names, self.partitions)
+        system_queues.check_partitions(self.partitions, self.nodes, names)
+        system_queues.check_queues(self.queues, self.partitions)
+        rules.set_field(self, "accounts", system_accounts.check_accounts(self.accounts))
+        system_accounts.check_qualities(self.qos)
+        system_accounts.check_fair_share(self.fair_share, self.resources, self.accounts)
+        system_queues.check_limits(self.limits, self.queues, self.partitions, self.resources)
+        system_queues.check_preemption(self.preemption, self.partitions, self.qos)
+        system_queues.check_owners(
+            system_queues.conditions_of(self.partitions, self.queues, self.limits), self.accounts, self.qos
+        )
+        system_reservations.check_reservations(self.reservations, self.nodes, names, self.partitions)
         for at, each in enumerate(self.reservations):
             there = sum(end - begin for begin, end in self.reservation_ranges(replace(each, count=None)))
             if each.count is not None and each.count > there:
@@ -223,7 +217,6 @@ class System:
         return f"{self.name or 'system'}: {self.nodes} nodes, {described}"
 
     def _repr_html_(self) -> str:
-        from batchlab.core.markup import card  # noqa: PLC0415  # for notebooks only
 
         more = ("platform", "partitions", "queues", "accounts", "qos", "limits", "reservations")
         of_each = {name: getattr(self, name) for name in more if getattr(self, name)}
@@ -246,7 +239,7 @@ class System:
         ]
         left = len(self.groups) - len(rows)
         unseen = [("groups", f"{left:,} more than shown")] if left else []
-        return card(f"System {self.name}".rstrip(), [*facts, *lengths, *unseen], head, rows)
+        return markup.card(f"System {self.name}".rstrip(), [*facts, *lengths, *unseen], head, rows)
 
     @classmethod
     def homogeneous(

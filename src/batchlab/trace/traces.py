@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.core.arguments import checked
-from batchlab.core.lazy import make_dir
+from batchlab.core.lazy import deferred, make_dir
 from batchlab.core.outputs import atomic_write
 from batchlab.errors import TraceError
 from batchlab.trace import store
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.system import System
+
+with deferred(__name__):
+    from batchlab import system as batchlab_system
+    from batchlab.workload import header
+
 
 __all__ = [
     "CITATION",
@@ -125,9 +130,7 @@ def fetch(
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target, "wb") as file:
         try:
-            from batchlab.trace.store import download  # noqa: PLC0415  # what is there needs no network
-
-            download(address, file, progress=progress)
+            store.download(address, file, progress=progress)
         except TraceError as error:
             raise TraceError(
                 f"{error}. Download {trace.address(ARCHIVE)} where you can and put it at {target}; or name a "
@@ -221,14 +224,12 @@ def machine_of_sizes(sizes: Sequence[tuple[int, int]], name: str, processor: int
     System
         With a resource ``core``.
     """
-    from batchlab.system import NodeGroup, System  # noqa: PLC0415  # finding a log does without
-
     names = ["nodes"] if len(sizes) == 1 else [f"nodes of {size * processor} cores" for _, size in sizes]
     groups = tuple(
-        NodeGroup(group, count, {"core": size * processor})
+        batchlab_system.NodeGroup(group, count, {"core": size * processor})
         for group, (count, size) in zip(names, sizes, strict=True)
     )
-    return System(groups, {"core": processor}, name)
+    return batchlab_system.System(groups, {"core": processor}, name)
 
 
 def _adopted(trace: Trace, target: Path, *, trust: bool = False) -> Path:
@@ -247,7 +248,6 @@ def _archive(mirror: str | None) -> str:
 
 
 def _sizes_by_header(log: Path) -> tuple[tuple[int, int], ...]:
-    from batchlab.workload.header import Header  # noqa: PLC0415  # needed here only
 
     with gzip.open(log, "rt", encoding="utf-8", errors="replace") as lines:
-        return Header(tuple(takewhile(lambda line: line.startswith(";"), lines))).node_sizes()
+        return header.Header(tuple(takewhile(lambda line: line.startswith(";"), lines))).node_sizes()
