@@ -1,4 +1,7 @@
-"""Bridges to other simulators; `slurm` is another name of `batchlab.slurm.virtual`."""
+"""Bridges to other simulators' projects and protocols, one folder each.
+
+`batchlab.bridge.slurm` is another name of `batchlab.slurm.virtual`.
+"""
 
 from batchlab.core.lazy import attach
 
