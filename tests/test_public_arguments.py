@@ -81,7 +81,7 @@ def test_wrong_types(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_many_functions_are_asked() -> None:
-    """The list is that of the public modules."""
+    """The list comes from the public modules."""
     assert len(FUNCTIONS) > 150
     assert {"batchlab.simulate", "batchlab.result.service.delay", "batchlab.twin.what_if"} <= {*FUNCTIONS}
 

@@ -1,6 +1,6 @@
 """Every parameter of every spec: truth values, numbers, unknown keys and keys given twice have one meaning.
 
-The parameters are those of the registries: orders, rules and their parameters, allocators, controls, options
+The registries list the parameters: orders, rules and their parameters, allocators, controls, options
 of a run, models of sharing, observers, skeletons, distributions, and a class of a Python file.
 """
 

@@ -1,8 +1,9 @@
 """Digests of schedules in `tests/kept/schedules.txt`: a change of code that changes a schedule is seen.
 
 A line of the file has the name of a case and the digest of its schedules: the id, state, start, end and
-nodes of each job, and of each run that was cut short. Times count to the last bit. Digests were recorded on
-Linux with glibc on x86-64; another C library may round logarithms otherwise.
+nodes of each job, and of each run that was cut short. Oracle cases also have
+digests of completion times. Times count to the last bit. Digests were recorded on Linux with glibc on x86-64;
+another C library may round logarithms otherwise.
 
 `BATCHLAB_SCHEDULES=FOLDER pytest …` writes schedules to a folder. If the folder has the schedule of a case,
 and it differs, the test lists the first jobs that differ. To see a change, run the test with the earlier
@@ -14,7 +15,7 @@ the cases that changed and the rule that changed them.
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -25,7 +26,7 @@ import pytest
 
 import batchlab as bl
 
-__all__ = ["Case", "check", "digest", "recorded", "schedule"]
+__all__ = ["Case", "check", "check_tables", "digest", "recorded", "schedule"]
 
 FILE = Path(__file__).parents[1] / "kept" / "schedules.txt"
 UPDATE = "UPDATE_SCHEDULES"
@@ -62,7 +63,11 @@ def digest(table: pl.DataFrame) -> str:
 
 def check(cases: Iterable[Case]) -> None:
     """Fail if the schedule of a case is another than the recorded one, or has none."""
-    found = {name: schedule(run()) for name, run in cases}
+    check_tables({name: schedule(run()) for name, run in cases})
+
+
+def check_tables(found: Mapping[str, pl.DataFrame]) -> None:
+    """Fail if the table of a case has another digest than the recorded one, or none is recorded."""
     digests = {name: digest(table) for name, table in found.items()}
     seen = {name: _compared(name, table) for name, table in found.items()} if os.environ.get(FOLDER) else {}
     if os.environ.get(UPDATE):
