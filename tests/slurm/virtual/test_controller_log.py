@@ -96,11 +96,8 @@ def test_the_policy() -> None:
     given = found.policy("slurm(bf_interval=5, order=multifactor(age=10))", ORIGIN)
     parameters = Policy.parse(given).slurm
     assert parameters is not None
-    assert (parameters.bf_interval, parameters.epoch, parameters.main_lag) == (
-        5,
-        ORIGIN,
-        pytest.approx(0.03, abs=2e-5),
-    )
+    assert (parameters.bf_interval, parameters.epoch) == (5, ORIGIN)
+    assert parameters.main_lag == pytest.approx(0.03, abs=2e-5)
     assert "multifactor(age=10" in given
     assert "epoch" not in found.policy("slurm(backfill=false)", ORIGIN)
     assert found.policy("easy", ORIGIN) == "easy"
