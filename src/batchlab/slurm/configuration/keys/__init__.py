@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from batchlab.core.arguments import checked
+from batchlab.core.lazy import make_dir
 from batchlab.errors import SystemDescriptionError, shown, suggest
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ __all__ = [
     "release_of",
     "tables",
 ]
+
+__dir__ = make_dir(__name__)
 
 RELEASES = (
     *("20.02", "20.11", "21.08", "22.05", "23.02", "23.11"),
