@@ -21,7 +21,7 @@ from support.sleep_cases import sleeping
 if TYPE_CHECKING:
     from support.schedule_cases import Case
 
-CASES = 160
+CASES = 100
 PRICES = bl.service.RatePrices(
     busy={rate: 3 + rate for rate in RATES}, idle={rate: 1 + rate / 7 for rate in RATES}
 )

@@ -1,5 +1,6 @@
 """Placements and rank orders by what ranks send: equal to the reference, and what they promise (S22)."""
 
+import os
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,11 @@ NETWORKS = (
         groups=3, chassis=2, blades=2, nodes_per_blade=1, bandwidth=1e9, latency=1e-6, cores=CORES
     ),
 )
-CASES = 420
+CASES = 210
+CHUNKS = 2
+# `BATCHLAB_CASES=10000 pytest -m campaign tests/placement`
+CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "2000"))
+CAMPAIGN_CHUNK = 250
 
 
 def split(platform: bl.Platform) -> bl.System:
@@ -93,35 +98,48 @@ class Drawn:
         return result.placements.filter(pl.col("row") == row).select("node", "tasks").rows()
 
 
-@pytest.mark.parametrize("chunk", range(4))
+def check(number: int) -> None:
+    """Fail where nodes, run time or hop-bytes are others than in the reference."""
+    case = Drawn(number)
+    between = distance(case.system)
+    centres = case.rng.choice((1, 2, 64))
+    packed = "packed" if case.rank_order == "mapped" else case.rank_order
+    expected = (
+        fewest_hop_bytes(
+            case.room,
+            case.ranks,
+            centres,
+            between,
+            lambda placement: hop_bytes(case.sent, nodes_of_ranks(placement, packed), between),
+        )
+        if any(case.sent.values())
+        else None
+    )
+    result = case.result(f"fcfs(allocator=hop_bytes(centres={centres}))")
+    found = case.placed(result)
+    assert expected in (None, found), number
+    nodes = nodes_of_ranks(found, packed)
+    if case.rank_order == "mapped":
+        nodes = mapped(case.sent, nodes, between)
+    alone = run(case.skeleton, NETWORKS[number % len(NETWORKS)], nodes).time
+    assert result.jobs["run_time"][-1] == pytest.approx(case.iterations * alone, rel=1e-9), number
+    counted = result.messages.filter(pl.col("row") == len(case.holders))["hop_bytes"].sum()
+    assert counted == hop_bytes(case.sent, nodes, between), number
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_random_cases_equal_the_reference(chunk: int) -> None:
     """Nodes, their order, and the node of each rank, by run times and hop-bytes."""
-    for number in range(chunk, CASES, 4):
-        case = Drawn(number)
-        between = distance(case.system)
-        centres = case.rng.choice((1, 2, 64))
-        packed = "packed" if case.rank_order == "mapped" else case.rank_order
-        expected = (
-            fewest_hop_bytes(
-                case.room,
-                case.ranks,
-                centres,
-                between,
-                lambda placement: hop_bytes(case.sent, nodes_of_ranks(placement, packed), between),  # noqa: B023
-            )
-            if any(case.sent.values())
-            else None
-        )
-        result = case.result(f"fcfs(allocator=hop_bytes(centres={centres}))")
-        found = case.placed(result)
-        assert expected in (None, found), number
-        nodes = nodes_of_ranks(found, packed)
-        if case.rank_order == "mapped":
-            nodes = mapped(case.sent, nodes, between)
-        alone = run(case.skeleton, NETWORKS[number % len(NETWORKS)], nodes).time
-        assert result.jobs["run_time"][-1] == pytest.approx(case.iterations * alone, rel=1e-9), number
-        counted = result.messages.filter(pl.col("row") == len(case.holders))["hop_bytes"].sum()
-        assert counted == hop_bytes(case.sent, nodes, between), number
+    for number in range(chunk, CASES, CHUNKS):
+        check(number)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("begin", range(CASES, CASES + CAMPAIGN, CAMPAIGN_CHUNK))
+def test_campaign(begin: int) -> None:
+    """Many more cases."""
+    for number in range(begin, begin + CAMPAIGN_CHUNK):
+        check(number)
 
 
 def test_no_other_rule_has_fewer() -> None:
