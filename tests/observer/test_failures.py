@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import batchlab as bl
 from batchlab.generate import Constant, Exponential, Lognormal, Weibull
-from batchlab.observer.outages import Outage, RandomOutages, Trace, merged
+from batchlab.observer.failures import Outage, RandomOutages, Trace, merged
 from reference import Interruption, NodeEvent, Outcome
 from support.large_cases import QUICK
 from support.schedule_cases import BACKFILLS, Case, random_case

@@ -24,7 +24,7 @@ from batchlab.core.rules import is_finite, is_whole
 from batchlab.core.spec import Call, Grammar, word, written
 from batchlab.errors import ObserverError, shown, suggest
 from batchlab.observer import Failures, NodePower, Power
-from batchlab.observer.load import observer_of
+from batchlab.observer.given import observer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ def observers_of(
     Parameters
     ----------
     own
-        Observers defined in Python files: see `batchlab.observer.load.observer_of`.
+        Observers defined in Python files: see `batchlab.observer.given.observer_of`.
     power, failures
         See `power_of` and `failures_of`; omitted if empty.
     seed

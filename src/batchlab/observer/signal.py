@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import ObserverError, shown
-from batchlab.observer.periods import too_many
 from batchlab.observer.power import PowerNow
-from batchlab.observer.steps import Course, Sampled, Source, steps_of
+from batchlab.observer.steps import Course, Sampled, Source, steps_of, too_many
 from batchlab.seam.components import Observer
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""Step functions of time: each value holds from its time until the next."""
+"""Step functions of time: each value holds from its time until the next; intervals of observation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import inf
+from math import inf, isfinite
 from os import PathLike
 from pathlib import Path
 
@@ -11,11 +11,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from batchlab import _kernel
 from batchlab.core import rules
 from batchlab.errors import ObserverError, one_line, reason_of, shown
 from batchlab.workload.columns import UNREADABLE
 
-__all__ = ["Course", "Sampled", "Source", "Steps", "steps_of"]
+__all__ = [
+    "MOST_LOOKS",
+    "Course",
+    "Sampled",
+    "Source",
+    "Steps",
+    "steps_of",
+    "too_many",
+]
+
 
 Floats = npt.NDArray[np.float64]
 
@@ -270,3 +280,19 @@ def table_of(source: object, columns: tuple[str, ...]) -> pl.DataFrame:
         if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Null):
             raise ObserverError(f"{where}column {name!r} is {table[name].dtype}; must hold numbers.")
     return table.select(pl.col(columns).cast(pl.Float64).fill_null(float("nan")))
+
+
+MOST_LOOKS: int = _kernel.MOST_LOOKS
+"""Maximum number of observations of one kind in a run."""
+
+
+def too_many(begin: float, end: float, interval: float) -> str | None:
+    """Return the problem with an interval that is too short for a time span (s); None if it is valid."""
+    if not isfinite(interval) or interval <= 0:
+        return None
+    if (end - begin) / interval > MOST_LOOKS:
+        quotient = f"{end - begin:,.10g} s ÷ {interval:,.10g} s"
+        return f"{quotient} are more than {MOST_LOOKS:,}; take a longer interval."
+    if end + interval == end:
+        return f"{end:,.10g} s and {interval:,.10g} s later are one float64; take a longer interval."
+    return None

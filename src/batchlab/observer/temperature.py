@@ -11,7 +11,7 @@ import polars as pl
 from batchlab import _kernel
 from batchlab.core import rules
 from batchlab.errors import ObserverError
-from batchlab.observer.periods import too_many
+from batchlab.observer.steps import too_many
 from batchlab.seam.components import Observer
 
 if TYPE_CHECKING:

@@ -1,9 +1,7 @@
 """Predictors: estimates of run times for schedulers."""
 
 from batchlab.core.lazy import make_dir
-from batchlab.predictor.history import LastTwo, RecursiveMean
-from batchlab.predictor.known import Clairvoyant, Requested
-from batchlab.predictor.quantile import Quantile
+from batchlab.predictor.predictors import Clairvoyant, LastTwo, Quantile, RecursiveMean, Requested
 from batchlab.seam.components import Predictor
 
 __all__ = ["PREDICTORS", "Clairvoyant", "LastTwo", "Quantile", "RecursiveMean", "Requested"]

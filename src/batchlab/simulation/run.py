@@ -9,7 +9,7 @@ import polars as pl
 
 from batchlab import _kernel
 from batchlab.errors import PolicyError, SimulationError
-from batchlab.observer.periods import too_many
+from batchlab.observer.steps import too_many
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.result import Result

@@ -18,7 +18,7 @@ from batchlab.application.elastisim import as_elastisim
 from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
 from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
 from batchlab.errors import ApplicationError, BridgeError, PlatformError, shown
-from batchlab.observer.periods import too_many
+from batchlab.observer.steps import too_many
 from batchlab.platform import read_platform
 from batchlab.system import System
 from batchlab.workload import Workload
