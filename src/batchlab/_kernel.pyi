@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Self, TypedDict, final, overload
+from typing import Any, Literal, Self, TypedDict, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,64 +227,41 @@ class PolicyNames(TypedDict):
     slurm: ControllerSettings | None
     seed: int
     critical: list[int]
-    mapping: MappingSettings | None
-    ranking: str
+    placement: AllocatorSettings
 
 class ControllerSettings(TypedDict):
-    select: str
-    cr_lln: bool
-    pack_serial_at_end: bool
+    parameters: dict[str, bool | float | str | None]
     core: int | None
     memory: int | None
     gpu: int | None
     weights: list[tuple[int, int]]
-    batch_sched_delay: int
-    sched_interval: int
-    sched_min_interval: float
-    default_queue_depth: int
-    partition_job_depth: int
-    sched_max_job_start: int
-    epilog: bool
-    backfill: bool
-    bf_interval: int
-    bf_max_time: int
-    bf_yield_interval: float
-    bf_yield_sleep: float
-    bf_continue: bool
-    bf_busy_nodes: bool
-    bf_resolution: float
-    bf_window: float
-    bf_max_job_test: int
-    bf_max_job_part: int
-    bf_max_job_user: int
-    bf_max_job_user_part: int
-    bf_max_job_assoc: int
-    bf_max_job_start: int
-    bf_job_part_count_reserve: int
-    bf_min_prio_reserve: float
-    bf_min_age_reserve: float
-    bf_one_resv_per_job: bool
-    bf_max_job_array_resv: int
-    over_time_limit: float
-    kill_wait: float
-    message_timeout: float
-    requeue_delay: float
-    epoch: float
-    main_lag: float
-    bf_test_time: float
-    main_phase: float | None
-    limit_phase: float | None
-    backfill_phase: float | None
-    backfill_start: float | None
 
-class MappingSettings(TypedDict):
-    order: list[int]
-    blocks: int | None
-    are_fixed: bool
-    threshold: float | None
-    by_nodes: bool
-    closeness: str | None
-    centres: int
+class ParameterRow(TypedDict):
+    name: str
+    kind: Literal["switch", "whole", "number", "word", "text"]
+    usual: bool | float | str | None
+    usual_text: str
+    least: float | None
+    most: float | None
+    below: float | None
+    below_parameter: str | None
+    unit: str
+    words: list[str]
+    positional: bool
+    requires: tuple[str, str] | None
+    text: str
+    source: str
+
+class RuleRow(TypedDict):
+    name: str
+    summary: str
+    source: str
+    parameters: list[ParameterRow]
+    needs: str
+
+class AllocatorSettings(TypedDict):
+    parameters: dict[str, bool | float | str | None]
+    order: list[int] | None
     fabric: Fabric | None
 
 class Listening(TypedDict):
@@ -364,7 +341,7 @@ class SlurmController:
 
     def __new__(
         cls,
-        settings: ControllerSettings,
+        parameters: dict[str, bool | float | str | None],
         machine: list[tuple[int, int]],
         generic: tuple[list[list[int]], int | None],
         partitions: list[tuple[list[int], int]],
@@ -907,9 +884,10 @@ def run_job_alone(
 def network_models() -> list[tuple[str, str, bool, list[str]]]:
     """Return the network models in order."""
 
-def rules() -> dict[str, list[tuple[str, str, str]]]:
+def rules() -> dict[str, list[RuleRow]]:
     """Return the built-in rules by kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
-    name, a description in one line, and the publication that defines it; empty for folklore.
+    name, a description in one line, the publication that defines it, empty for folklore, its parameters, and the
+    network that it needs.
     """
 
 def names() -> dict[str, list[str]]:

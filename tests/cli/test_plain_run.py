@@ -24,7 +24,7 @@ UNUSED = {
     "batchlab.options.overheads",
     "batchlab.options.sensing",
     "batchlab.options.sleep",
-    "batchlab.policy.malleable",
+    "batchlab.policy.schedulers",
     "batchlab.policy.orders",
     "batchlab.policy.slurm",
     "batchlab.seam.invocation",

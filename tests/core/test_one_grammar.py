@@ -23,8 +23,8 @@ from batchlab.observer.description import failures_of, power_of
 from batchlab.options.overheads import PHASES
 from batchlab.platform.network_model import MODELS
 from batchlab.policy.load import policy_of
-from batchlab.policy.mappings import PARAMETERS
 from batchlab.policy.orders import keys_of
+from batchlab.policy.registry import ALLOCATORS
 from batchlab.policy.slurm import SlurmParameters
 from batchlab.seam import Invocation
 from batchlab.skeleton.registry import APPLICATIONS, arguments_of
@@ -90,7 +90,8 @@ def parts_of_policies() -> Iterator[tuple[str, Door]]:
     yield "random", Door(spec_of(read, "random("), {"seed": WHOLE})
     yield "easy", Door(spec_of(read, "easy("), {"reservations": WHOLE})
     numbers = {"blocks": WHOLE, "threshold": NUMBER, "centres": WHOLE}
-    for name, keys in PARAMETERS.items():
+    for name, allocator in ALLOCATORS.items():
+        keys = [key for key, each in allocator.parameters.items() if not each.positional]
         if kinds := {key: numbers[key] for key in keys if key in numbers}:
             yield name, Door(spec_of(read, f"fcfs(allocator={name}(", "))"), kinds)
 

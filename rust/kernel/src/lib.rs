@@ -8,6 +8,7 @@ pub const SOURCES: &str = env!("BATCHLAB_SOURCES");
 
 pub mod time;
 
+pub mod parameter;
 pub mod random;
 pub mod resident;
 pub mod spelling;

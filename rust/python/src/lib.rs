@@ -24,6 +24,7 @@ mod messages;
 mod meter;
 mod network;
 mod panics;
+mod parameter;
 mod placements;
 mod platform;
 mod policy;

@@ -1,5 +1,4 @@
 //! Slurm's controller: one call of its main loop or of its backfill scheduler, as a function of its input.
-use batchlab_kernel::scheduler::SlurmSettings;
 use batchlab_kernel::slurm::{
     Allotment, Amounts, CallState, Classes, ControllerInput, Entry, EntryOutcome, GenericAmounts,
     GenericRequest, Held, Limits, Memory, NodeBits, Owner, Partition, Precedence, Reservation, Setup,
@@ -10,7 +9,8 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::policy::ControllerSettings;
+use crate::parameter::Arguments;
+use crate::policy::slurm_parameters;
 
 /// Node, CPUs, memory and generic resources.
 type Part = (u32, i64, i64, Vec<i64>);
@@ -177,14 +177,14 @@ impl SlurmController {
     /// the rules of preemption.
     #[new]
     fn new(
-        settings: ControllerSettings,
+        parameters: Arguments,
         machine: Vec<(i64, i64)>,
         generic: (Vec<Vec<i64>>, Option<usize>),
         partitions: Vec<(Vec<u32>, u32)>,
         weights: Vec<u32>,
         precedence: Option<GivenPrecedence>,
     ) -> PyResult<Self> {
-        let settings = SlurmSettings::try_from(settings)?;
+        let parameters = slurm_parameters(parameters)?;
         let nodes = machine.len();
         check_weights(&weights, nodes)?;
         let partitions = partitions
@@ -201,20 +201,8 @@ impl SlurmController {
             Precedence { preempts, importance, youngest_first, grace_time }
         });
         Ok(Self {
-            setup: Setup {
-                select: settings.select,
-                core_fill_order: settings.core_fill_order,
-                machine,
-                generic,
-                gpu,
-                partitions,
-                weights,
-                weighs: true,
-                precedence,
-                main_loop: settings.main_loop(),
-                backfill: settings.backfill_parameters(),
-            },
-            depth: settings.depth(),
+            setup: Setup { parameters, machine, generic, gpu, partitions, weights, weighs: true, precedence },
+            depth: parameters.depth(),
         })
     }
 

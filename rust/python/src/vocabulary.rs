@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use batchlab_kernel::accounting::RULES;
 use batchlab_kernel::application::{JobType, RankOrder};
 use batchlab_kernel::control::KeyEvent;
+use batchlab_kernel::parameter::Parameter;
 use batchlab_kernel::placement::ALLOCATORS;
 use batchlab_kernel::priority::PRIORITIES;
 use batchlab_kernel::record::Change;
@@ -14,19 +15,58 @@ use batchlab_kernel::state::Reason;
 use batchlab_kernel::workload::{EVENT_NAMES, JobState, Rejection};
 use pyo3::prelude::*;
 
-/// A rule: its name, its description, and the publication that defines it, if any.
-type Rule = (&'static str, &'static str, &'static str);
+use crate::parameter::ParameterRow;
+
+/// A rule: its name, its description, the publication that defines it, if any, its parameters, and the network that it
+/// needs: `network`, `torus`, or none.
+#[derive(IntoPyObject)]
+pub struct Rule {
+    name: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    parameters: Vec<ParameterRow>,
+    needs: &'static str,
+}
+
+impl Rule {
+    fn new(name: &'static str, summary: &'static str, source: &'static str) -> Self {
+        Self { name, summary, source, parameters: Vec::new(), needs: "" }
+    }
+
+    fn with(self, parameters: Vec<Parameter>) -> Self {
+        Self { parameters: parameters.into_iter().map(ParameterRow::from).collect(), ..self }
+    }
+}
 
 /// Return the built-in rules by kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
-/// name, a description in one line, and the publication that defines it; empty for folklore.
+/// name, a description in one line, the publication that defines it, empty for folklore, its parameters, and the
+/// network that it needs.
 #[pyfunction]
 pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
     BTreeMap::from([
-        ("order", PRIORITIES.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
-        ("backfill", BACKFILLING.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
-        ("discipline", DISCIPLINES.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
-        ("allocator", ALLOCATORS.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
-        ("fair_share", RULES.iter().map(|rule| (rule.name, rule.summary, rule.source)).collect()),
+        ("order", PRIORITIES.iter().map(|rule| Rule::new(rule.name, rule.summary, rule.source)).collect()),
+        (
+            "backfill",
+            BACKFILLING
+                .iter()
+                .map(|rule| Rule::new(rule.name, rule.summary, rule.source).with((rule.parameters)()))
+                .collect(),
+        ),
+        (
+            "discipline",
+            DISCIPLINES.iter().map(|rule| Rule::new(rule.name, rule.summary, rule.source)).collect(),
+        ),
+        (
+            "allocator",
+            ALLOCATORS
+                .iter()
+                .map(|entry| {
+                    let rule = Rule::new(entry.name, entry.summary, entry.source).with(entry.parameters());
+                    Rule { needs: entry.needs.name(), ..rule }
+                })
+                .collect(),
+        ),
+        ("fair_share", RULES.iter().map(|rule| Rule::new(rule.name, rule.summary, rule.source)).collect()),
     ])
 }
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "fair_share", "standing"]
 
 RULES: Mapping[str, str] = MappingProxyType(
-    {name: summary for name, summary, _ in _kernel.rules()["fair_share"]}
+    {row["name"]: row["summary"] for row in _kernel.rules()["fair_share"]}
 )
 """Summary of each fair-share rule, in one line."""
 

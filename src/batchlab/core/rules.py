@@ -54,6 +54,7 @@ __all__ = [
     "text",
     "truth",
     "whole_of",
+    "written_bound",
 ]
 
 T = TypeVar("T")
@@ -525,14 +526,14 @@ def _range(
     below: float | None = None,
 ) -> str:
     if least is not None and most is not None:
-        return f" from {_written(least)} to {_written(most)}"
+        return f" from {written_bound(least)} to {written_bound(most)}"
     bounds = ((">=", least), (">", above), ("<=", most), ("<", below))
-    return "".join(f" {sign} {_written(bound)}" for sign, bound in bounds if bound is not None).replace(
+    return "".join(f" {sign} {written_bound(bound)}" for sign, bound in bounds if bound is not None).replace(
         " <", " and <" if least is not None or above is not None else " <"
     )
 
 
-def _written(bound: float) -> str:
+def written_bound(bound: float) -> str:
     """Write a bound, large powers as powers: ``2^53``, ``2^32 - 1``, ``10^9``."""
     number = int(bound)
     if bound != number or abs(number) < _SHORT:
@@ -540,7 +541,7 @@ def _written(bound: float) -> str:
         is_tiny_power = mantissa == 0.5 and bound < 1 / _SHORT  # noqa: PLR2004  # of every power of two
         return f"2^{exponent - 1}" if is_tiny_power else f"{bound:g}"
     if number < 0:
-        return f"-{_written(-number)}"
+        return f"-{written_bound(-number)}"
     if number & (number - 1) == 0:
         return f"2^{number.bit_length() - 1}"
     if number & (number + 1) == 0:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.core.lazy import deferred
 from batchlab.errors import PolicyError
-from batchlab.policy.mappings import mapping_of, ranking_of
+from batchlab.policy.parts import settings_of
 from batchlab.seam.components import Allocator
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:
         "reservations": 1 if decides else policy.reservations,
         "slurm": None if policy.slurm is None else _controller(policy.slurm, system),
         "seed": seed,
-        "mapping": mapping_of(name, system) if (name := _allocator(policy)) != "external" else None,
-        "ranking": ranking_of(_allocator(policy)) if _allocator(policy) != "external" else "load",
+        "placement": settings_of(_allocator(policy), system),
         "critical": [system.resources.index(name) for name in CRITICAL if name in system.resources],
     }
 
@@ -70,7 +69,7 @@ def _controller(parameters: SlurmParameters, system: System) -> ControllerSettin
     """Return the parameters of the rule ``slurm`` with the resources and the weights of its nodes."""
     index = {name: place for place, name in enumerate(system.resources)}
     return {
-        **parameters.settings,
+        "parameters": parameters.settings,
         "core": index.get("core"),
         "memory": index.get("mem"),
         "gpu": index.get("gpu"),

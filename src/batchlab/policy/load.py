@@ -1,19 +1,24 @@
-"""Policies and allocators from specs or Python files, for the command line and experiments."""
+"""Policies and allocators from specs, Python files, and stored runs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from batchlab.core.python_file import defined_in_file, file_of
 from batchlab.errors import PolicyError, shown
 from batchlab.policy.policy import Policy
-from batchlab.seam.components import Allocator, Scheduler
+from batchlab.seam.components import Allocator, ExternalScheduler, Scheduler
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["allocator_of", "policy_of"]
+__all__ = [
+    "RecordedPolicy",
+    "allocator_of",
+    "policy_of",
+    "recorded_policy",
+]
 
 
 def policy_of(text: str, folder: Path | None = None) -> Policy:
@@ -79,3 +84,37 @@ def _as_policy(value: object, label: str) -> Policy:
         return Policy.parse(value)
     rule = "must be a subclass of batchlab.Scheduler, a batchlab.Policy, or a function that gives one"
     raise PolicyError(f"{label} is no policy: {shown(value)}; {rule}.")
+
+
+@dataclass(frozen=True, repr=False)
+class RecordedPolicy(Policy):
+    """A policy known by name only. It cannot be run.
+
+    Parameters
+    ----------
+    name
+        The spec of the policy when it was stored.
+    """
+
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        # A run under ExternalScheduler fails unless the caller makes the decisions.
+        object.__setattr__(self, "scheduler", ExternalScheduler())
+        super().__post_init__()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def recorded_policy(text: str, *, is_named: bool) -> Policy:
+    """Return the policy of a stored run.
+
+    Parameters
+    ----------
+    text
+        Its spec string.
+    is_named
+        True if all its parts are built in.
+    """
+    return Policy.parse(text) if is_named else RecordedPolicy(name=text)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, cast
 from batchlab.core import spec
 from batchlab.core.lazy import deferred
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
-from batchlab.policy.pieces import allocator_spec, known, order_spec, refuse_others, whole
+from batchlab.policy.parts import allocator_spec, known, order_spec, refuse_others, whole
 from batchlab.policy.registry import (
     ALLOCATORS,
     BACKFILLS,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 with deferred(__name__):
     from batchlab.core import markup
-    from batchlab.policy import accasim, malleable
+    from batchlab.policy import schedulers
     from batchlab.policy import slurm as policy_slurm
 
 
@@ -385,17 +385,17 @@ def _scheduler(text: spec.Spec, call: spec.Call) -> Scheduler:
     """Return a built-in scheduler, with its order."""
     if call.name == "easy_accasim":
         refuse_others(text, call, ("allocator", "predictor"))
-        return accasim.AccasimEasy()
+        return schedulers.AccasimEasy()
     if call.name == "equipartition":
         refuse_others(text, call, ("allocator", "predictor"))
-        return malleable.Malleable("equipartition")
+        return schedulers.Malleable("equipartition")
     refuse_others(text, call, ("order", "allocator", "predictor"))
     if "order" not in call.keys:
-        return malleable.Malleable()
+        return schedulers.Malleable()
     argument = call.keys["order"]
     where = text.where(argument.position)
     name = spec.word(argument.value)
-    return malleable.Malleable(cast("SizeOrderName", known("order of sizes", name, SIZE_ORDERS, where)))
+    return schedulers.Malleable(cast("SizeOrderName", known("order of sizes", name, SIZE_ORDERS, where)))
 
 
 def _chosen(text: spec.Spec, key: str, argument: spec.Argument) -> str | int:
@@ -425,7 +425,7 @@ def _name_of(piece: object) -> str:
 
 def _written(scheduler: Scheduler) -> tuple[str, str]:
     """Return the name of a scheduler, and the argument of a built-in one."""
-    if not isinstance(scheduler, malleable.Malleable | accasim.AccasimEasy):
+    if not isinstance(scheduler, schedulers.Malleable | schedulers.AccasimEasy):
         return _name_of(scheduler), ""
     return str(scheduler).partition("(")[0], _argument(str(scheduler))
 

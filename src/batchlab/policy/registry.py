@@ -6,16 +6,19 @@ this module describes those written in Python.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from batchlab import _kernel
+from batchlab.core.parameters import parameters_of
 from batchlab.core.spec import Grammar
 from batchlab.errors import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from batchlab.core.parameters import Parameter
 
 
 __all__ = [
@@ -45,10 +48,16 @@ class Rule:
         Effect of the rule, in one line.
     source
         The publication that defines it; empty for folklore.
+    parameters
+        Its own parameters, by name.
+    needs
+        The network that it needs: ``"network"``, ``"torus"``, or empty.
     """
 
     summary: str
     source: str = ""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    needs: str = ""
 
 
 _OBAIDA = (
@@ -63,7 +72,10 @@ _GAUSSIER = (
     "predict running times. SC'15"
 )
 _KERNEL: Mapping[str, Mapping[str, Rule]] = {
-    kind: {name: Rule(summary, source) for name, summary, source in rules}
+    kind: {
+        row["name"]: Rule(row["summary"], row["source"], parameters_of(row["parameters"]), row["needs"])
+        for row in rules
+    }
     for kind, rules in _kernel.rules().items()
 }
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     import numpy.typing as npt
-    from sklearn.linear_model import QuantileRegressor
+    from sklearn.linear_model import QuantileRegressor  # type: ignore[import-untyped]  # it has no types
 
     from batchlab._kernel import Job
     from batchlab.seam.view import View

@@ -10,7 +10,7 @@ from batchlab.core.arguments import checked
 from batchlab.core.outputs import remember_source
 from batchlab.errors import BatchlabError, ResultError, shown
 from batchlab.options import RunOptions
-from batchlab.policy.recorded import recorded_policy
+from batchlab.policy.load import recorded_policy
 from batchlab.result.archive import (
     FORMAT,
     NAME,

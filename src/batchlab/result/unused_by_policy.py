@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
 
 with deferred(__name__):
-    from batchlab.policy import accasim, malleable, orders
+    from batchlab.policy import orders, schedulers
 
 
 __all__ = ["named", "never_preempts", "unused_by_policy", "weighs"]
@@ -133,7 +133,7 @@ def never_preempts(policy: Policy) -> bool:
     if policy.scheduler is None:
         return policy.backfill in {"conservative", *DISCIPLINES}
 
-    return _resizes(policy) or isinstance(policy.scheduler, accasim.AccasimEasy)
+    return _resizes(policy) or isinstance(policy.scheduler, schedulers.AccasimEasy)
 
 
 def _resizes(policy: Policy) -> bool:
@@ -141,4 +141,4 @@ def _resizes(policy: Policy) -> bool:
     if policy.scheduler is None:
         return False
 
-    return isinstance(policy.scheduler, malleable.Malleable)
+    return isinstance(policy.scheduler, schedulers.Malleable)

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::{Availability, NodeOrder};
 use crate::platform::{Fabric, FabricKind};
 
-use super::AllocationRule;
 use super::blocks::Blocks;
-use super::compact::Compact;
+use super::compact::{Closeness, Compact};
 use super::filling::Filling;
+use super::rules::{AllocationRule, AllocatorParameters};
 use super::taken_boxes::TakenBoxes;
 
 /// The threshold from which a job is long.
@@ -35,6 +35,22 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// An order of the nodes with the parameters of an allocator.
+    #[must_use]
+    pub fn of(parameters: &AllocatorParameters, order: Vec<u32>, fabric: Option<Fabric>) -> Self {
+        let AllocatorParameters { by, blocks, of, threshold, centres, .. } = parameters;
+        let known = Closeness::NAMES.into_iter().find(|(name, _)| name == by);
+        let closeness = known.map_or(Closeness::MeanHops, |(_, closeness)| closeness);
+        let is_long = if by == "nodes" { Threshold::Nodes } else { Threshold::RequestedTime };
+        Self {
+            order,
+            blocks: blocks.map(|count| Blocks { count, are_fixed: of == "machine" }),
+            threshold: threshold.map(is_long),
+            compact: Some(Compact { by: closeness, centres: *centres }),
+            fabric,
+        }
+    }
+
     /// Checks that the order contains every node once.
     pub fn check(&self, nodes: usize) -> Result<(), String> {
         let mut is_there = vec![false; nodes];

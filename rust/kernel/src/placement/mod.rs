@@ -12,7 +12,7 @@ mod hop_bytes;
 mod in_order;
 mod mapping;
 mod refusals;
-mod registry;
+mod rules;
 mod sub_torus;
 mod taken_boxes;
 
@@ -21,52 +21,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{
-    Availability, EmptyMachine, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Ranked, Ranking,
-    Unanswered, place_at,
+    Availability, EmptyMachine, Machine, NodeOrder, NodeTasks, Place, PlacementRequest, Ranking, Unanswered,
+    place_at,
 };
 
-pub use blocks::Blocks;
-pub use compact::{Closeness, Compact};
 pub use external::{ExternalAllocator, Question};
-pub use mapping::{Mapping, Threshold};
-pub use registry::{ALLOCATORS, named};
+pub use mapping::Mapping;
+pub use rules::{ALLOCATORS, AllocationRule, AllocatorParameters, Needs, named};
 
 use filling::Filling;
 use refusals::{FitsWhenEmpty, Refusals};
+use rules::Memory;
 use taken_boxes::TakenBoxes;
-
-/// The order in which nodes are filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum AllocationRule {
-    /// By index.
-    FirstFit,
-    /// Busiest first.
-    BestFit,
-    /// Least busy first.
-    WorstFit,
-    /// A random order for every job, from the run's seed.
-    Random,
-    /// By index, from the end of the latest start.
-    NextFit,
-    /// Consecutive nodes only.
-    Contiguous,
-    /// Nodes without free critical resources, then those with the most abundant one.
-    Balanced,
-    /// In an order in which freed nodes go to the tail.
-    RoundRobin,
-    /// Short jobs from the head of an order, long jobs from its end.
-    DualEnd,
-    /// The heads of the blocks of an order.
-    Blocks,
-    /// The nodes around a centre.
-    Compact,
-    /// The nodes with the fewest hop-bytes.
-    HopBytes,
-    /// The fewest groups of a network.
-    FewestGroups,
-    /// Box-shaped sub-tori only.
-    SubTorus,
-}
 
 /// An allocator with its state: its rule, its seed, and the end of the latest start; or an allocator outside the
 /// kernel.
@@ -286,26 +252,8 @@ impl Allocator {
             mapping.fill(self.rule, order, &mut filling, taken);
             return filling.is_complete();
         }
-        match self.rule {
-            // These rules have an order; without it in the machine, they fill by index.
-            AllocationRule::FirstFit
-            | AllocationRule::RoundRobin
-            | AllocationRule::DualEnd
-            | AllocationRule::Blocks
-            | AllocationRule::Compact
-            | AllocationRule::HopBytes
-            | AllocationRule::FewestGroups
-            | AllocationRule::SubTorus => filling.by_index(0, room.nodes()),
-            AllocationRule::NextFit => {
-                filling.by_index(self.cursor, room.nodes());
-                filling.by_index(0, self.cursor);
-            }
-            AllocationRule::BestFit => filling.by_load(Ranked { by: self.ranking, busiest_first: true }),
-            AllocationRule::WorstFit => filling.by_load(Ranked { by: self.ranking, busiest_first: false }),
-            AllocationRule::Random => filling.at_random(self.seed),
-            AllocationRule::Contiguous => filling.first_window(),
-            AllocationRule::Balanced => filling.balanced(&self.critical),
-        }
+        let Self { seed, ranking, ref critical, cursor, .. } = *self;
+        filling.by_rule(self.rule, Memory { seed, ranking, critical, cursor });
         filling.is_complete()
     }
 }

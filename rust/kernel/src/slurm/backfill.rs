@@ -6,8 +6,8 @@ use super::depths::Looked;
 use super::free_window::FreeWindow;
 use super::node_bits::NodeBits;
 use super::node_space::NodeSpace;
-use super::parameters::Setup;
 use super::reserves::Planned;
+use super::setup::Setup;
 use super::starting::{Begun, CallState};
 
 /// Return the outcome of each queue entry, and the node weights after the call.
@@ -60,7 +60,7 @@ impl Backfill {
         let partitions = setup.partitions.len();
         Self {
             members: members(setup, &state.available),
-            space: NodeSpace::new(state.now, state.available.clone(), &setup.backfill),
+            space: NodeSpace::new(state.now, state.available.clone(), &setup.parameters),
             state,
             tested: 0,
             looked: Looked::default(),
@@ -113,8 +113,8 @@ impl Backfill {
     /// Return whether the maximum number of entries was examined, or of jobs started.
     #[must_use]
     pub fn is_over(&self, setup: &Setup) -> bool {
-        let most = setup.backfill.max_starts;
-        self.tested >= setup.backfill.max_entries || (most > 0 && self.starts >= most)
+        let most = setup.parameters.bf_max_job_start;
+        self.tested >= setup.parameters.bf_max_job_test || (most > 0 && self.starts >= most)
     }
 
     /// Start a job, preempt others for it, plan it, or let it wait.
@@ -122,19 +122,18 @@ impl Backfill {
         if self.state.done.contains(&entry.job) || self.is_over(setup) {
             return EntryOutcome::NotTried;
         }
-        if self.planned.has_all_of_array(&setup.backfill.reserves, entry) {
+        if self.planned.has_all_of_array(&setup.parameters, entry) {
             return EntryOutcome::NotTried;
         }
-        if !self.looked.admits(&setup.backfill.depths, entry) {
+        if !self.looked.admits(&setup.parameters, entry) {
             return EntryOutcome::NotTried;
         }
         self.tested += 1;
         if entry.limits == Limits::Shut {
             return EntryOutcome::Waits;
         }
-        let reserves = &setup.backfill.reserves;
-        let only_now = !self.planned.admits(reserves, entry, self.state.now);
-        self.limit_validity(entry.eligible + reserves.min_age);
+        let only_now = !self.planned.admits(&setup.parameters, entry, self.state.now);
+        self.limit_validity(entry.eligible + setup.parameters.bf_min_age_reserve);
         let Some(place) = self.earliest(setup, entry, only_now) else { return EntryOutcome::Waits };
         let begun = if place.start > self.state.now {
             Begun::Not
@@ -151,7 +150,7 @@ impl Backfill {
         }
         let Place { start, chosen, .. } = place;
         self.space.plan(&nodes_of(setup, &chosen), start, start + entry.limit);
-        self.planned.add(&setup.backfill.reserves, entry);
+        self.planned.add(&setup.parameters, entry);
         match begun {
             Begun::Preempted(gone) => EntryOutcome::Preempts(gone, chosen),
             _ => EntryOutcome::Planned(start, chosen),
@@ -230,10 +229,10 @@ impl Backfill {
         }
         let ends = self.state.reservations.iter().map(|each| each.end).filter(|&end| end >= from);
         let first = ends.fold(f64::INFINITY, f64::min);
-        let after = setup.backfill.rounded_up(first) + 1.0;
-        let is_seen = after < self.state.now + setup.backfill.window;
+        let after = setup.parameters.rounded_up(first) + 1.0;
+        let is_seen = after < self.state.now + setup.parameters.bf_window;
         if !is_seen {
-            self.limit_validity(after - setup.backfill.window + 1.0);
+            self.limit_validity(after - setup.parameters.bf_window + 1.0);
         }
         let after = if is_seen { after } else { f64::INFINITY };
         let later = later.unwrap_or(f64::INFINITY).min(after);

@@ -7,8 +7,8 @@ use super::cores::{offered_cpus, wanted_cpus};
 use super::free_amounts::FreeAmounts;
 use super::linear;
 use super::node_bits::NodeBits;
-use super::parameters::Setup;
 use super::selection_input::SelectionInput;
+use super::setup::Setup;
 use super::victims;
 
 /// Under `cons_tres`, jobs are removed in groups with ends within a window: first this many seconds, then doubled.
@@ -41,7 +41,7 @@ impl<'a> Search<'a> {
     }
 
     fn removal(&self) -> Removal<'a, impl Iterator<Item = &'a Held>> {
-        Removal::new(self.staying(), self.usable, self.setup.backfill.epoch)
+        Removal::new(self.staying(), self.usable, self.setup.parameters.epoch)
     }
 
     /// Return whether a job with this end is removed.
@@ -90,7 +90,7 @@ impl<'a> Search<'a> {
         let wanted = wanted_cpus(entry);
         let choose = |free: &FreeAmounts, idle_now| {
             let input = setup.selection_input(entry, usable, weights, free);
-            setup.select.choose(entry, SelectionInput { idle_now, ..input })
+            setup.parameters.select.choose(entry, SelectionInput { idle_now, ..input })
         };
         let mut sum: i64 = usable.iter_within(free.open()).map(|node| offered(free, node)).sum();
         if sum >= wanted

@@ -2,7 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::controller_input::{ControllerInput, Entry, EntryOutcome, Limits};
-use super::parameters::Setup;
+use super::setup::Setup;
 use super::starting::{Begun, CallState};
 
 /// Return the outcome of each queue entry in a full call, and the node weights after the call.
@@ -46,7 +46,7 @@ impl MainLoop {
         if self.closed[entry.partition] || has_ended || self.state.done.contains(&entry.job) {
             return EntryOutcome::NotTried;
         }
-        let most = setup.main_loop.entries_of_partition;
+        let most = setup.parameters.partition_job_depth;
         self.tested_of[entry.partition] += 1;
         if most > 0 && self.tested_of[entry.partition] > most {
             return EntryOutcome::NotTried;
@@ -111,7 +111,7 @@ impl MainLoop {
     /// Return whether no further entry is tried: all partitions are closed, or the maximum number of jobs was started.
     #[must_use]
     pub fn is_over(&self, setup: &Setup) -> bool {
-        let most = setup.main_loop.starts;
+        let most = setup.parameters.sched_max_job_start;
         self.is_closed() || (most > 0 && self.starts >= most)
     }
 }

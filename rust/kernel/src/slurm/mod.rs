@@ -20,6 +20,7 @@ mod parameters;
 mod reserves;
 mod select;
 mod selection_input;
+mod setup;
 mod sparse_nodes;
 mod starting;
 mod victims;
@@ -30,14 +31,13 @@ pub use controller_input::{
     Allotment, Amounts, Classes, ControllerInput, Entry, EntryOutcome, Held, Limits, Memory, Owner,
     Partition, Reservation,
 };
-pub use depths::Depths;
 pub use generic::{GenericAmounts, GenericRequest};
 pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;
 pub use occupation::Occupation;
-pub use parameters::{BackfillParameters, MainLoopParameters, Precedence, Setup};
-pub use reserves::Reserves;
+pub(crate) use parameters::LIMIT_PERIOD;
+pub use parameters::SlurmParameters;
 pub use select::Select;
-pub use selection_input::CoreFillOrder;
+pub use setup::{Precedence, Setup};
 pub use starting::CallState;
 pub use weights::evaluate;

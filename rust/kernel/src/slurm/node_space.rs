@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::node_bits::NodeBits;
-use super::parameters::BackfillParameters;
+use super::parameters::SlurmParameters;
 
 /// The nodes that are free of plans in a time interval.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,16 +19,16 @@ pub(super) struct Record {
 pub(super) struct NodeSpace {
     records: Vec<Record>,
     /// Plans begin and end at multiples of the resolution in clock time.
-    parameters: BackfillParameters,
+    parameters: SlurmParameters,
     /// The second from which some plan that ends beyond the current window is within it.
     holds_until: f64,
 }
 
 impl NodeSpace {
     /// Create an empty plan: these nodes are free from now, rounded down, over the window of the parameters.
-    pub(super) fn new(now: f64, free: NodeBits, parameters: &BackfillParameters) -> Self {
+    pub(super) fn new(now: f64, free: NodeBits, parameters: &SlurmParameters) -> Self {
         let begin = parameters.rounded_down(now);
-        let records = vec![Record { begin, end: begin + parameters.window, free }];
+        let records = vec![Record { begin, end: begin + parameters.bf_window, free }];
         Self { records, parameters: *parameters, holds_until: f64::INFINITY }
     }
 
@@ -86,7 +86,7 @@ impl NodeSpace {
     /// Plan a job on these nodes in [start, end), both rounded down.
     pub(super) fn plan(&mut self, nodes: &NodeBits, start: f64, end: f64) {
         let start = self.parameters.rounded_down(start).max(self.records[0].begin);
-        let end = self.parameters.rounded_down(end).max(start + self.parameters.resolution);
+        let end = self.parameters.rounded_down(end).max(start + self.parameters.bf_resolution);
         self.limit_by_window(end);
         self.cut_at(start);
         self.cut_at(end);
@@ -116,7 +116,7 @@ impl NodeSpace {
 
     /// Limit the validity of the plan if a time is at or after the end of the window, which moves with time.
     fn limit_by_window(&mut self, time: f64) {
-        let BackfillParameters { window, resolution, .. } = self.parameters;
+        let SlurmParameters { bf_window: window, bf_resolution: resolution, .. } = self.parameters;
         if time >= self.records[0].begin + window {
             self.holds_until = self.holds_until.min(time - window + resolution);
         }

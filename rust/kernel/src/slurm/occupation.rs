@@ -11,9 +11,9 @@ use super::cores;
 use super::estimate::Search;
 use super::free_amounts::FreeAmounts;
 use super::node_bits::NodeBits;
-use super::parameters::Setup;
 use super::select::Select;
 use super::selection_input::SelectionInput;
+use super::setup::Setup;
 use super::victims;
 
 /// The jobs that hold nodes, and the free resources. It may be kept between calls: adding or removing a job costs O(its
@@ -65,7 +65,7 @@ impl Occupation {
     /// Add a completing job with nodes that have not all confirmed the end. Whole nodes count as held, and become free
     /// before others; shared nodes count as free.
     pub fn insert_completing(&mut self, setup: &Setup, held: Held) {
-        if setup.select == Select::Linear {
+        if setup.parameters.select == Select::Linear {
             self.insert(setup, Held { end: f64::NEG_INFINITY, ..held.of(Classes::default(), None) });
         }
     }
@@ -128,7 +128,7 @@ impl Occupation {
         usable: &NodeBits,
         weights: &[u32],
     ) -> Option<Vec<Allotment>> {
-        setup.select.choose(entry, self.selection_input(setup, entry, usable, weights))
+        setup.parameters.select.choose(entry, self.selection_input(setup, entry, usable, weights))
     }
 
     /// Return whether a job may fit on these nodes after the jobs that end until `time`. False only if it does not. The
@@ -140,7 +140,7 @@ impl Occupation {
             // Other jobs may be preempted.
             return true;
         }
-        match setup.select {
+        match setup.parameters.select {
             Select::Linear => self.may_have_idle_by(entry, usable, time),
             Select::Cores => {
                 while let Some(held) = self.held.get(self.gone).filter(|held| held.end <= time) {
@@ -178,7 +178,7 @@ impl Occupation {
     pub(super) fn return_to_now(&mut self, setup: &Setup) {
         self.idle_then = NodeBits::default();
         let gone = std::mem::take(&mut self.gone);
-        if setup.select == Select::Cores {
+        if setup.parameters.select == Select::Cores {
             self.held[..gone].iter().for_each(|held| self.free.take(&setup.machine, held));
         }
     }
@@ -195,17 +195,17 @@ impl Occupation {
     ) -> Option<(f64, Vec<Allotment>)> {
         self.return_to_now(setup);
         let Present { now, weights, completing } = present;
-        let idle_now = setup.backfill.busy_first.then(|| self.idle_beside(completing));
+        let idle_now = setup.parameters.bf_busy_nodes.then(|| self.idle_beside(completing));
         // Jobs that should have ended by now are assumed to end later.
         let until = until.map(|until| until.max(now));
         let idle_now = idle_now.as_ref();
         let search = Search { setup, entry, usable, weights, held: &self.held, idle_now, until };
-        let (last, chosen) = match setup.select {
+        let (last, chosen) = match setup.parameters.select {
             Select::Linear => search.whole(&self.free)?,
             Select::Cores => search.shared(&mut self.free)?,
         };
         let start = last.map_or(now, |last| {
-            let late = last.end + setup.backfill.kill_wait + last.over_time;
+            let late = last.end + setup.parameters.kill_wait + last.over_time;
             if last.end > now { last.end } else { late.max(now + 1.0) }
         });
         Some((start, chosen))

@@ -2,7 +2,7 @@
 use super::controller_input::{Allotment, ControllerInput, Entry, Reservation};
 use super::node_bits::NodeBits;
 use super::occupation::{Occupation, Present};
-use super::parameters::Setup;
+use super::setup::Setup;
 use super::victims::victims;
 use super::weights::evaluate;
 
@@ -69,8 +69,10 @@ impl CallState {
         }
         let mut free = usable.clone();
         free.remove(&self.completing);
-        if let Some(chosen) =
-            setup.select.begin(entry, self.occupation.selection_input(setup, entry, &free, &self.weights))
+        if let Some(chosen) = setup
+            .parameters
+            .select
+            .begin(entry, self.occupation.selection_input(setup, entry, &free, &self.weights))
         {
             self.done.push(entry.job);
             self.occupation.start(setup, entry, self.now, &chosen);

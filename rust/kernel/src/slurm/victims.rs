@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::controller_input::{Entry, Held};
 use super::node_bits::NodeBits;
-use super::parameters::{Precedence, Setup};
 use super::selection_input::SelectionInput;
+use super::setup::{Precedence, Setup};
 
 /// Number of reorderings of the candidates (`preempt_reorder_count=1`, plus one).
 const REORDERINGS: usize = 2;
@@ -82,7 +82,7 @@ fn take_until_fit(
             continue;
         }
         free.give_back(&setup.machine, held);
-        if let Some(chosen) = setup.select.choose(entry, SelectionInput { free: &free, ..input }) {
+        if let Some(chosen) = setup.parameters.select.choose(entry, SelectionInput { free: &free, ..input }) {
             return Some((place, NodeBits::of(setup.nodes(), chosen.iter().map(|each| each.node))));
         }
     }

@@ -2,7 +2,7 @@
 use super::controller_input::Entry;
 use super::node_bits::NodeBits;
 use super::occupation::Occupation;
-use super::parameters::Setup;
+use super::setup::Setup;
 
 /// Set the node weights for this job: one more for nodes that none of its limits counts yet, if the limits count other
 /// nodes of the same weight.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from batchlab.core.documents import shown_path
 from batchlab.errors import SystemDescriptionError, one_line, shown, suggest
+from batchlab.policy.slurm import PARAMETERS
 from batchlab.slurm.configuration.cluster import (
     Preemption,
     PriorityParameters,
@@ -21,7 +22,7 @@ from batchlab.slurm.configuration.lines import refuse
 from batchlab.slurm.configuration.values import MOST_HOSTS, YEAR, bounded_seconds, host_names, separated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from batchlab.slurm.configuration.accounting import Accounting, Quality
     from batchlab.slurm.configuration.lines import Mended, Place
@@ -32,35 +33,15 @@ if TYPE_CHECKING:
 
 __all__ = ["SlurmConfiguration"]
 
-_MAIN_LOOP = (
-    "batch_sched_delay",
-    "defer",
-    "default_queue_depth",
-    "partition_job_depth",
-    "sched_interval",
-    "sched_max_job_start",
-    "sched_min_interval",
-)
-_BACKFILL = (
-    "bf_interval",
-    "bf_max_time",
-    "bf_yield_interval",
-    "bf_yield_sleep",
-    "bf_continue",
-    "bf_resolution",
-    "bf_window",
-    "bf_max_job_test",
-    "bf_max_job_part",
-    "bf_max_job_user",
-    "bf_max_job_user_part",
-    "bf_max_job_assoc",
-    "bf_max_job_start",
-    "bf_job_part_count_reserve",
-    "bf_min_age_reserve",
-    "bf_one_resv_per_job",
-    "bf_max_job_array_resv",
-)
-"""The options of SchedulerParameters that are parameters of the policy with the same name."""
+# Parameters of the policy that are options of SchedulerParameters with the same name, but for those with a
+# condition of their own.
+_OPTIONS = [
+    name
+    for name, each in PARAMETERS.items()
+    if each.source.startswith("SchedulerParameters") and not each.requires and name != "bf_min_prio_reserve"
+]
+_BACKFILL = [name for name in _OPTIONS if name.startswith("bf_")]
+_MAIN_LOOP = [name for name in _OPTIONS if not name.startswith("bf_")]
 _WAITS = ("kill_wait", "message_timeout")
 _OFF = -1
 _MINUTE = 60
@@ -114,7 +95,7 @@ def _policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Tim
     return f"slurm({', '.join(arguments)})" if arguments else "slurm"
 
 
-def _options(scheduler: SchedulerParameters, names: tuple[str, ...]) -> Iterator[tuple[str, object]]:
+def _options(scheduler: SchedulerParameters, names: Iterable[str]) -> Iterator[tuple[str, object]]:
     """Yield the options that differ from their defaults, in the units of the policy."""
     usual = SchedulerParameters()
     for name in names:

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::random::mix;
+use crate::slurm::SlurmParameters;
 use crate::time::Time;
 
-use super::settings::SlurmSettings;
 use super::spacing::Spacing;
 
 /// Stream numbers of the random phases.
@@ -166,13 +166,13 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Create the clock of a controller that has not been called yet.
-    pub(super) fn new(settings: &SlurmSettings, seed: u64) -> Self {
-        let interval = settings.sched_interval;
+    pub(super) fn new(parameters: &SlurmParameters, seed: u64) -> Self {
+        let interval = parameters.sched_interval;
         let drawn = || drawn(seed, MAIN_PHASE) * interval as f64;
         let thread = || BackfillThread {
-            interval: settings.bf_interval as f64,
+            interval: parameters.bf_interval as f64,
             latest: LONG_AGO,
-            next: settings.backfill_phase.unwrap_or_else(|| self::drawn(seed, BACKFILL_PHASE)),
+            next: parameters.backfill_phase.unwrap_or_else(|| self::drawn(seed, BACKFILL_PHASE)),
             changed: LONG_AGO - 1,
             is_stale: false,
             holds_until: f64::INFINITY,
@@ -183,19 +183,19 @@ impl Clock {
         };
         Self {
             main: MainThread {
-                origin: settings.main_phase.unwrap_or_else(drawn),
-                period: 1.0 + settings.main_lag,
+                origin: parameters.main_phase.unwrap_or_else(drawn),
+                period: 1.0 + parameters.main_lag,
                 interval,
-                delay: settings.batch_sched_delay,
+                delay: parameters.batch_sched_delay,
                 latest: LONG_AGO,
                 latest_full: LONG_AGO,
                 is_wanted: false,
                 is_stale: false,
                 is_blocked: false,
             },
-            spacing: Spacing::new(settings.sched_min_interval),
-            backfill: settings.backfill.then(thread),
-            backfill_start: settings.backfill_start.unwrap_or(f64::NEG_INFINITY),
+            spacing: Spacing::new(parameters.min_spacing()),
+            backfill: parameters.backfill.then(thread),
+            backfill_start: parameters.backfill_start.unwrap_or(f64::NEG_INFINITY),
             has_begun: false,
             next_cycle: None,
             awaits_events: false,

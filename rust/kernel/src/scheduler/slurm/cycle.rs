@@ -1,7 +1,7 @@
 //! Timing of a backfill cycle: it consists of parts with pauses between them in which other threads can act (S25).
 use serde::{Deserialize, Serialize};
 
-use super::settings::SlurmSettings;
+use crate::slurm::SlurmParameters;
 
 /// Durations in a backfill cycle, seconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -19,13 +19,14 @@ pub(super) struct BackfillYield {
 }
 
 impl BackfillYield {
-    pub fn of(settings: &SlurmSettings) -> Self {
+    pub fn of(parameters: &SlurmParameters) -> Self {
+        let (yield_interval, yield_sleep) = parameters.yield_times();
         Self {
-            test_time: settings.bf_test_time,
-            yield_interval: settings.bf_yield_interval,
-            yield_sleep: settings.bf_yield_sleep,
-            max_time: settings.bf_max_time as f64,
-            continues: settings.bf_continue,
+            test_time: parameters.bf_test_time,
+            yield_interval,
+            yield_sleep,
+            max_time: parameters.bf_max_time.unwrap_or(parameters.bf_interval) as f64,
+            continues: parameters.bf_continue,
         }
     }
 

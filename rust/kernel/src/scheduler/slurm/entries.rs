@@ -45,14 +45,15 @@ struct SuitableNodes {
 
 impl Description {
     pub(super) fn new(settings: &SlurmSettings, resources: usize, seed: u64) -> Self {
-        let SlurmSettings { core, memory, gpu, select, .. } = *settings;
+        let SlurmSettings { ref parameters, core, memory, gpu, .. } = *settings;
+        let select = parameters.select;
         let is_generic = |&resource: &usize| ![core, memory].contains(&Some(resource));
         // Jobs get whole nodes with all their resources: generic resources need not be counted.
         let generic = match select {
             Select::Linear => Vec::new(),
             Select::Cores => (0..resources).filter(is_generic).collect(),
         };
-        let time_limits = TimeLimits::new(settings, seed);
+        let time_limits = TimeLimits::new(parameters, seed);
         Self { core, memory, generic, gpu, select, suitable_nodes: Vec::new(), time_limits }
     }
 

@@ -17,7 +17,7 @@ impl IdleFitCache {
     /// Return whether an entry fits on its idle partition. O(log requests); O(nodes) for the first of its kind, and
     /// O(nodes / 64) if nodes are allocated whole.
     pub fn is_possible(&mut self, setup: &Setup, entry: &Entry, request: u32) -> bool {
-        if setup.select == Select::Linear {
+        if setup.parameters.select == Select::Linear {
             return entry.least_nodes() as usize <= setup.suitable_nodes(entry).count();
         }
         *self.known.entry((request, entry.tasks)).or_insert_with(|| setup.fits_idle(entry))

@@ -25,9 +25,7 @@ use crate::cluster::{NodeSets, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
-use crate::slurm::{
-    Backfill, BackfillParameters, Entry, EntryOutcome, Limits, MainLoop, Precedence, Setup, evaluate,
-};
+use crate::slurm::{Backfill, Entry, EntryOutcome, Limits, MainLoop, Precedence, Setup, evaluate};
 use crate::state::View;
 use crate::time::Time;
 use crate::workload::PreemptionMode;
@@ -89,11 +87,11 @@ impl Slurm {
         node_sets: &NodeSets,
         seed: u64,
     ) -> Self {
+        let parameters = settings.parameters;
         let description = Description::new(settings, resources, seed);
         let (nodes, generic, partitions) = description.machine(resources, capacity, node_sets);
         let setup = Setup {
-            select: settings.select,
-            core_fill_order: settings.core_fill_order,
+            parameters,
             weights: settings.node_weights(nodes.len()),
             machine: nodes,
             generic,
@@ -101,19 +99,17 @@ impl Slurm {
             partitions,
             weighs: false,
             precedence: Precedence::default(),
-            main_loop: settings.main_loop(),
-            backfill: settings.backfill_parameters(),
         };
         Self {
             occupation_cache: OccupationCache::new(&setup),
             setup: Arc::new(setup),
             description,
             priorities: priorities.cloned().map(Box::new),
-            clock: Clock::new(settings, seed),
-            depth: settings.depth(),
-            epilog: settings.epilog,
-            backfill_yield: BackfillYield::of(settings),
-            delays: Delays::of(settings),
+            clock: Clock::new(&parameters, seed),
+            depth: parameters.depth(),
+            epilog: parameters.calls_at_epilog(),
+            backfill_yield: BackfillYield::of(&parameters),
+            delays: Delays::of(&parameters),
             waiting: Waiting::new(priorities.is_some_and(|rule| rule.weights.age > 0.0)),
             idle_fits: IdleFitCache::default(),
             pending: PendingChanges::default(),
@@ -226,9 +222,10 @@ impl Slurm {
     /// Return the largest number of entries that a cycle can use. One entry of each job is examined, unless a depth of
     /// its partition, user, association or array is reached, or it leaves the queue during a pause.
     fn most_entries(&self, view: View<'_>) -> usize {
-        let BackfillParameters { max_entries, depths, .. } = self.setup.backfill;
+        let parameters = &self.setup.parameters;
+        let max_entries = parameters.bf_max_job_test;
         let has_arrays = !view.scenario.attributes.array.is_empty();
-        if depths.leave_some_out() || has_arrays || self.backfill_yield.may_pause(max_entries) {
+        if parameters.leaves_some_out() || has_arrays || self.backfill_yield.may_pause(max_entries) {
             usize::MAX
         } else {
             max_entries
@@ -306,7 +303,7 @@ impl Slurm {
         match call.kind {
             Kind::Main(main, by_thread, _) => {
                 // Entries beyond `partition_job_depth` are examined after others have started.
-                let is_beyond = call.started && self.setup.main_loop.entries_of_partition > 0;
+                let is_beyond = call.started && self.setup.parameters.partition_job_depth > 0;
                 let is_cut = may_differ || is_beyond || (call.next < call.queue.len() && !main.is_closed());
                 let (started, met_no_room) = (call.started, main.met_no_room());
                 self.clock.called_main(now, by_thread, MainCall { started, met_no_room, is_cut });

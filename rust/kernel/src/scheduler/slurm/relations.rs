@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::{Decision, Preemption};
 use crate::scenario::Scenario;
-use crate::slurm::{Classes, Limits, NodeBits, Owner, Precedence, Reservation};
+use crate::slurm::{Classes, Limits, NodeBits, Owner, Precedence, Reservation, SlurmParameters};
 use crate::state::View;
 use crate::workload::{JobState, PreemptionMode};
 
-use super::settings::SlurmSettings;
 use super::time_limits::whole_minutes;
 
 /// Return which jobs may preempt which.
@@ -288,7 +287,10 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    pub fn of(settings: &SlurmSettings) -> Self {
-        Self { requeue_delay: settings.requeue_delay, notice: settings.kill_wait + settings.message_timeout }
+    pub fn of(parameters: &SlurmParameters) -> Self {
+        Self {
+            requeue_delay: parameters.requeue_delay,
+            notice: parameters.kill_wait + parameters.message_timeout,
+        }
     }
 }

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::Scenario;
+use crate::slurm::{LIMIT_PERIOD, SlurmParameters};
 
 use super::clock::drawn;
-use super::settings::SlurmSettings;
 
-/// Seconds between two checks of the limits.
-const PERIOD: f64 = 30.0;
 const MINUTE: f64 = 60.0;
 /// Stream number of the random phase.
 const LIMIT_PHASE: u64 = 0x53;
@@ -27,9 +25,9 @@ pub(super) struct TimeLimits {
 }
 
 impl TimeLimits {
-    pub fn new(settings: &SlurmSettings, seed: u64) -> Self {
-        let phase = settings.limit_phase.unwrap_or_else(|| drawn(seed, LIMIT_PHASE) * PERIOD);
-        Self { phase, over: settings.over_time_limit, over_of: BTreeMap::new(), notices: BTreeMap::new() }
+    pub fn new(parameters: &SlurmParameters, seed: u64) -> Self {
+        let phase = parameters.limit_phase.unwrap_or_else(|| drawn(seed, LIMIT_PHASE) * LIMIT_PERIOD);
+        Self { phase, over: parameters.over_time_limit, over_of: BTreeMap::new(), notices: BTreeMap::new() }
     }
 
     /// Record that a job starts with this request.
@@ -91,13 +89,13 @@ impl TimeLimits {
     /// Return the first check after `now` at which a grace time is over.
     pub fn look_after(&self, end: f64, now: f64) -> f64 {
         let look = self.look_from(end.max(now));
-        if look > now { look } else { look + PERIOD }
+        if look > now { look } else { look + LIMIT_PERIOD }
     }
 
     /// Return the first check at this time or later.
     fn look_from(&self, due: f64) -> f64 {
-        let number = ((due - self.phase) / PERIOD).ceil();
-        let at = |number: f64| self.phase + number * PERIOD;
+        let number = ((due - self.phase) / LIMIT_PERIOD).ceil();
+        let at = |number: f64| self.phase + number * LIMIT_PERIOD;
         // The quotient is rounded: check its neighbours.
         [number - 1.0, number]
             .map(at)

@@ -3,48 +3,31 @@ use super::*;
 
 use crate::decision::Preemption;
 use crate::scheduler::SlurmSettings;
-use crate::slurm::{CoreFillOrder, Depths, Reserves, Select};
+use crate::slurm::{Select, SlurmParameters};
 
 fn settings(select: Select) -> SlurmSettings {
-    SlurmSettings {
+    let parameters = SlurmParameters {
         select,
-        core_fill_order: CoreFillOrder::BestFit,
-        core: Some(0),
-        memory: None,
-        gpu: None,
-        weights: Vec::new(),
         batch_sched_delay: 1,
         sched_interval: 10,
-        sched_min_interval: 0.0,
-        default_queue_depth: 100,
-        partition_job_depth: 0,
-        sched_max_job_start: 0,
-        epilog: false,
-        backfill: true,
+        sched_min_interval: 0,
         bf_interval: 2,
-        bf_max_time: 2,
-        bf_yield_interval: 0.5,
-        bf_yield_sleep: 0.25,
+        bf_yield_interval: 500_000,
+        bf_yield_sleep: 250_000,
         bf_continue: true,
-        bf_busy_nodes: false,
         bf_resolution: 1.0,
         bf_window: 600.0,
-        bf_max_job_test: 500,
-        bf_depths: Depths::default(),
-        bf_max_job_start: 0,
-        bf_reserves: Reserves::default(),
-        over_time_limit: 0.0,
+        bf_max_job_array_resv: usize::MAX,
         kill_wait: 5.0,
         message_timeout: 5.0,
         requeue_delay: 3.0,
-        epoch: 0.0,
-        main_lag: 0.0,
         bf_test_time: 0.25,
         main_phase: Some(0.25),
         limit_phase: Some(0.75),
         backfill_phase: Some(0.5),
-        backfill_start: None,
-    }
+        ..SlurmParameters::default()
+    };
+    SlurmSettings { parameters, core: Some(0), ..SlurmSettings::default() }
 }
 
 /// Return an external decision about a job or a node.
