@@ -393,14 +393,17 @@ class SwfStream:
         events: Iterator[list[tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]]]
         | None = None,
         absent: Sequence[int] = ...,
+        requeue: bool = True,
         overheads: StreamedOverheads | None = None,
+        sleep: SleepInputs | None = None,
     ) -> StreamedRun:
         """Simulate the log. `progress(finished, now)` is called occasionally, and `answer` is the path of the table of
         jobs.
 
         `events` is an iterator of lists of external events in time order, each (time, kind, job, ranges of nodes,
-        value, kills), and is read during the run; the nodes of `absent` are missing at the beginning. `overheads` are
-        sampled block by block.
+        value, kills), and is read during the run; the nodes of `absent` are missing at the beginning. Jobs may be
+        requeued if `requeue` is true. `overheads` are sampled block by block, and `sleep` has the rules of sleeping
+        nodes.
         """
 
 class LogFacts(TypedDict):
@@ -859,6 +862,14 @@ class ParallelTask(TypedDict):
     hosts: list[int]
     flops: list[float]
     bytes: list[float]
+
+def describe(values: NDArray[np.float64]) -> dict[str, float | None]:
+    """Return mean, median, 95th and 99th percentile and maximum of finite numbers, as a run computes them; None without
+    numbers.
+    """
+
+def total(values: NDArray[np.float64]) -> float:
+    """Return the sum of numbers with compensation of rounding errors, as a run computes it."""
 
 def map_ranks(
     matrix: NDArray[np.float64], nodes: NDArray[np.uint32], hops: NDArray[np.uint32]

@@ -58,7 +58,7 @@ def test_measures() -> None:
     result = make_result([Job(0, 0, 100, nodes=((0, 2),)), Job(0, 100, 200, nodes=((0, 2),))])
     found = groups({"mine": result})
     words = text_of(measures_table("Of schedules", found, schedule_measures(found)))
-    assert "mine 50 s 50 s 00:01:35 1.5 1.95 00:03:20 25.00 %" in words
+    assert "mine 50 s 50 s 00:01:35 1.5 1.95 00:03:20 25.0 %" in words
     jobs = text_of(measures_table("Of jobs", found, cost_measures(found)))
     assert "policy completed mine 2" in jobs
 
@@ -187,8 +187,8 @@ def test_breakdowns() -> None:
     ]
     result = make_result(jobs, user_id=[7, 7, 8])
     words = text_of(breakdowns(groups({"mine": result, "same": result})))
-    assert "Mean wait by user user jobs of all work mine same user 7 2 80.00 % 50 s 50 s" in words
-    assert "user 8 1 20.00 % 10 s 10 s" in words
+    assert "Mean wait by user user jobs of all work mine same user 7 2 80.0 % 50 s 50 s" in words
+    assert "user 8 1 20.0 % 10 s 10 s" in words
     assert "by size" not in words
 
 
@@ -198,7 +198,7 @@ def test_breakdown_of_runs_of_other_logs() -> None:
     one = make_result([Job(0, 0, 100, nodes=((0, 1),))], user_id=[7])
     unknown = make_result([Job(0, 0, 100, nodes=((0, 1),))], user_id=[-1])
     words = text_of(breakdowns(groups({"two": two, "one": one})))
-    assert "user 8 1 37.50 % 0 s –" in words
+    assert "user 8 1 37.5 % 0 s –" in words
     assert "by user" not in text_of(breakdowns(groups({"two": two, "unknown": unknown})))
 
 
@@ -206,7 +206,7 @@ def test_breakdown_by_state() -> None:
     """States differ between policies: those of all are rows, and what did not run has a dash."""
     ran, not_ran = Job(0, 5, 100, nodes=((0, 1),)), Job(0, state="rejected", tasks=99)
     words = text_of(breakdowns(groups({"a": make_result([ran, not_ran])})))
-    assert "Mean wait by state state jobs of all work a completed 1 100.00 % 5 s rejected 1 0.00 % –" in words
+    assert "Mean wait by state state jobs of all work a completed 1 100.0 % 5 s rejected 1 0.0 % –" in words
 
 
 CANCEL = {"time": 1, "event": "cancel", "job_id": 3}

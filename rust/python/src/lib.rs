@@ -72,6 +72,8 @@ mod _kernel {
     #[pymodule_export]
     use crate::handles::{Job, Queue, View};
     #[pymodule_export]
+    use crate::measured::{describe, total};
+    #[pymodule_export]
     use crate::messages::MessageProgram;
     #[pymodule_export]
     use crate::meter::{PowerMeter, watts_by_mode};

@@ -1,6 +1,7 @@
 //! The aggregate measures of a run, converted to Python.
-use batchlab_kernel::measures::{Both, Described, Schedule, Summary};
+use batchlab_kernel::measures::{self, Both, Described, Schedule, Summary, Total};
 use batchlab_kernel::workload::Rejection;
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
@@ -53,6 +54,21 @@ pub fn metrics<'py>(
         metrics.set_item("interrupted", cut_short)?;
     }
     Ok(metrics)
+}
+
+/// Return mean, median, 95th and 99th percentile and maximum of finite numbers, as a run computes them; None without
+/// numbers.
+#[pyfunction]
+pub fn describe<'py>(py: Python<'py>, values: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyDict>> {
+    described_as_dict(py, &measures::describe(values.as_array().to_vec()))
+}
+
+/// Return the sum of numbers with compensation of rounding errors, as a run computes it.
+#[pyfunction]
+pub fn total(values: PyReadonlyArray1<'_, f64>) -> f64 {
+    let mut total = Total::default();
+    values.as_array().iter().for_each(|&value| total.add(value));
+    total.value()
 }
 
 pub fn described_as_dict<'py>(py: Python<'py>, described: &Described) -> PyResult<Bound<'py, PyDict>> {

@@ -18,9 +18,10 @@ from batchlab.cli.process import removed
 from batchlab.cli.written import write_results
 from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Facts, Table, width_of
-from batchlab.core.units import format_duration, format_energy
+from batchlab.core.units import format_energy
 from batchlab.experiment.runs import LABELS
 from batchlab.experiment.schema import OF_PASSES
+from batchlab.result.aggregates import AGGREGATES, of_resource
 from batchlab.result.warnings import BEGINNING
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import ExecutorName
     from batchlab.experiment import Experiment, Runs
     from batchlab.experiment.runs import StoredResults
+    from batchlab.result.aggregates import Aggregate
 
 with deferred(__name__):
     from batchlab import plot, report
@@ -81,14 +83,14 @@ def tables(runs: Runs, width: int | None = None) -> list[Table]:
     beside = _beside_log(groups) if labels[-1] == "policy" else groups
     resource = next((name for name in runs.table.columns if name.startswith("utilisation_")), "")
     measures: tuple[_Column, ...] = (
-        *_MEASURES,
-        _Column(f"{resource.removeprefix('utilisation_')} in use", resource, _percent),
+        *map(_column, _MEASURES),
+        _of_aggregate(of_resource("utilisation", resource.removeprefix("utilisation_"))),
         _Column("energy", "energy_total", format_energy),
     )
     interval = "Means; ± is half their 95 % confidence interval (Student's t)."
     deviation = "Means of what a run cost; ± is the standard deviation."
     of_schedules = _table(labels, beside, measures, "high", interval)
-    for further in _FURTHER:
+    for further in map(_column, _FURTHER):
         wider = _table(labels, beside, (*measures, further), "high", interval)
         if width is None or width_of(wider.rows) > width:
             break
@@ -178,16 +180,12 @@ def _cell(row: dict[str, Any], column: _Column, spread: str) -> str:
     return column.written(mean) + (f" ± {column.written(width)}" if width > 1e-9 * abs(mean) else "")
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+def _of_aggregate(measure: Aggregate) -> _Column:
+    return _Column(measure.title, measure.column, measure.written)
 
 
-def _jobs_a_day(rate: float) -> str:
-    return _number(86_400 * rate)
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= _MANY else f"{value:.3g}"
+def _column(name: str) -> _Column:
+    return _of_aggregate(AGGREGATES[name])
 
 
 def _seconds(value: float) -> str:
@@ -198,21 +196,8 @@ def _megabytes(value: float) -> str:
     return f"{value / 1e6:,.3g} MB" if value < _MANY * 1e6 else f"{value / 1e6:,.0f} MB"
 
 
-_MEASURES = (
-    _Column("mean wait", "wait_mean", format_duration),
-    _Column("median wait", "wait_median", format_duration),
-    _Column("bounded slowdown", "bounded_slowdown_mean", _number),
-    _Column("longest queue", "queue_length_max", _number),
-    _Column("makespan", "makespan", format_duration),
-)
-_FURTHER = (
-    _Column("p95 wait", "wait_p95", format_duration),
-    _Column("longest wait", "wait_max", format_duration),
-    _Column("mean turnaround", "turnaround_mean", format_duration),
-    _Column("slowdown", "slowdown_mean", _number),
-    _Column("mean queue", "queue_length_mean", _number),
-    _Column("jobs a day", "throughput", _jobs_a_day),
-)
+_MEASURES = ("wait_mean", "wait_median", "bounded_slowdown_mean", "queue_length_max", "makespan")
+_FURTHER = ("wait_p95", "wait_max", "turnaround_mean", "slowdown_mean", "queue_length_mean", "throughput")
 """Measures added to the table as the line length allows."""
 _COSTS = (
     _Column("CPU time", "cpu_time", _seconds),

@@ -16,11 +16,11 @@ import polars as pl
 
 from batchlab.core import rules
 from batchlab.core.markup import card
-from batchlab.core.units import format_duration
 from batchlab.errors import ExperimentError, ResultError, suggest
 from batchlab.experiment.output import TableFormat, write
 from batchlab.experiment.source import loaded
 from batchlab.experiment.store import COSTS, COUNTS
+from batchlab.result.aggregates import AGGREGATES
 from batchlab.result.archive import DamagedArchiveError, group, outcome_of, read_archive
 from batchlab.result.recorded import TABLES
 from batchlab.result.result import Result
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from batchlab.experiment.execution import Task
     from batchlab.experiment.plan import Run
     from batchlab.experiment.store import Store
+    from batchlab.result.aggregates import Aggregate
 
 __all__ = ["LABELS", "Runs", "StoredResults", "dispersion", "half_width"]
 
@@ -295,11 +296,7 @@ _DESCRIPTION = {
 }
 _COSTS = {name: pl.Int64 if name in COUNTS else pl.Float64 for name in COSTS}
 # Measures of each policy in a notebook, as means over its runs.
-_MEASURES = {
-    "wait_mean": "mean wait",
-    "bounded_slowdown_mean": "mean bounded slowdown",
-    "makespan": "makespan",
-}
+_MEASURES = ("wait_mean", "bounded_slowdown_mean", "makespan")
 _FAILURE = {"error": pl.String, "message": pl.String, "traceback": pl.String}
 
 
@@ -331,18 +328,20 @@ class Runs:
         return f"<Runs: {self._counted}>"
 
     def _repr_html_(self) -> str:
-        shown = {name: how for name, how in _MEASURES.items() if name in self.table.columns}
+        shown = [AGGREGATES[name] for name in _MEASURES if name in self.table.columns]
         by = ["policy", "control"] if self._compares_controls else ["policy"]
-        grouped = self.table.group_by(by, maintain_order=True).agg(pl.len(), pl.col([*shown]).mean())
+        grouped = self.table.group_by(by, maintain_order=True).agg(
+            pl.len(), pl.col([each.column for each in shown]).mean()
+        )
         rows = [
             (
                 *row[: len(by)],
                 f"{row[len(by)]:,}",
-                *(_written(value, name) for name, value in zip(shown, row[len(by) + 1 :], strict=True)),
+                *(_written(value, each) for each, value in zip(shown, row[len(by) + 1 :], strict=True)),
             )
             for row in grouped.iter_rows()
         ]
-        return card("Runs", [("runs", self._counted)], (*by, "runs", *shown.values()), rows)
+        return card("Runs", [("runs", self._counted)], (*by, "runs", *(each.title for each in shown)), rows)
 
     @property
     def _counted(self) -> str:
@@ -559,7 +558,5 @@ def _flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _written(value: float | None, name: str) -> str:
-    if value is None:
-        return "–"
-    return f"{value:,.1f}" if "slowdown" in name else format_duration(value)
+def _written(value: float | None, measure: Aggregate) -> str:
+    return "–" if value is None else measure.written(value)

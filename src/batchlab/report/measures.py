@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -13,6 +13,15 @@ from batchlab.plot.job_classes import can_be_classed, is_known, job_classes
 from batchlab.plot.results import Estimate, estimate, jobs_of
 from batchlab.plot.scales import short_duration
 from batchlab.result import metrics
+from batchlab.result.aggregates import (
+    AGGREGATES,
+    QUANTITIES,
+    STATISTICS,
+    jobs_in,
+    number,
+    of_resource,
+    percent,
+)
 from batchlab.result.near import both_schedules
 from batchlab.slurm.twin.waits import groupings
 
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
 
     from batchlab.plot.job_classes import By
     from batchlab.plot.results import Group
+    from batchlab.result.aggregates import Aggregate
     from batchlab.result.result import Result
     from batchlab.slurm.twin.waits import Grouping
 
@@ -31,15 +41,20 @@ __all__ = [
     "can_be_broken_down",
     "cost_measures",
     "measures_table",
-    "number",
-    "percent",
     "schedule_measures",
     "statistics_table",
 ]
 
-
-_STATISTICS = ("mean", "median", "p95", "p99", "max")
-_MANY = 1000
+# Shown for every group, after which come the shares of resources.
+_OF_SCHEDULES = (
+    "wait_mean",
+    "wait_median",
+    "wait_p95",
+    "bounded_slowdown_mean",
+    "bounded_slowdown_p95",
+    "makespan",
+)
+_QUEUE = ("queue_length_mean", "queue_length_max")
 
 
 @dataclass(frozen=True)
@@ -52,37 +67,27 @@ class Measure:
     better: Literal["lower", "higher"] | None = None
 
 
-_UNUSUAL = ("killed", "rejected", "cancelled")
+_STATES = ("completed", "killed", "rejected", "cancelled")
+_UNUSUAL = frozenset(_STATES[1:])
 """States that are omitted if no job is in them."""
-
-
-def number(value: float) -> str:
-    """Format a number with three digits, or as an integer if it is large."""
-    return f"{value:,.0f}" if abs(value) >= _MANY else f"{value:.3g}"
-
-
-def percent(share: float) -> str:
-    """Format a share in per cent."""
-    return f"{100 * share:.2f} %"
 
 
 def schedule_measures(groups: Sequence[Group]) -> list[Measure]:
     """Return the measures of schedules that have values in these groups."""
     resources = dict.fromkeys(name for group in groups for name in group.results[0].system.resources)
     every = [
-        *_times(),
-        *(_share("utilisation", name, "in use") for name in resources),
-        *(_share("loss_of_capacity", name, "lost") for name in resources),
-        Measure("mean queue", _of("queue_length", "mean"), number, "lower"),
-        Measure("longest queue", _of("queue_length", "max"), _whole, "lower"),
+        *(AGGREGATES[name] for name in _OF_SCHEDULES),
+        *(of_resource("utilisation", name) for name in resources),
+        *(of_resource("loss_of_capacity", name) for name in resources),
+        *(AGGREGATES[name] for name in _QUEUE),
     ]
-    return [measure for measure in every if any(_tells(measure, group) for group in groups)]
+    return [measure for measure in map(_measured, every) if any(_tells(measure, group) for group in groups)]
 
 
 def cost_measures(groups: Sequence[Group]) -> list[Measure]:
     """Return the measures of job states and of simulation costs."""
     every = [
-        *(Measure(state, _of("jobs", state), _whole) for state in ("completed", *_UNUSUAL)),
+        *(Measure(state, _values(jobs_in(state)), jobs_in(state).written) for state in _STATES),
         Measure("simulated in", lambda group: [result.elapsed for result in group.results], short_duration),
         Measure("CPU time of decisions", _decisions, short_duration),
     ]
@@ -106,44 +111,24 @@ def measures_table(caption: str, groups: Sequence[Group], columns: Sequence[Meas
 def statistics_table(result: Result) -> Html:
     """Build a table of the distributions of job measures in one result."""
     metrics = result.metrics()
-    rows: list[list[str]] = []
-    for name in ("wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor_slowdown"):
-        written = format_duration if name in {"wait", "turnaround"} else number
-        values = cast("Mapping[str, float | None]", metrics[name])
-        cells = ("–" if (value := values[each]) is None else written(value) for each in _STATISTICS)
-        rows.append([name.replace("_", " ").replace("per processor", "per-processor"), *cells])
-    return table("Over the jobs that ran", ["", *_STATISTICS], rows, class_="numbers")
-
-
-def _times() -> list[Measure]:
-    return [
-        Measure("mean wait", _of("wait", "mean"), format_duration, "lower"),
-        Measure("median wait", _of("wait", "median"), format_duration, "lower"),
-        Measure("p95 wait", _of("wait", "p95"), format_duration, "lower"),
-        Measure("mean bounded slowdown", _of("bounded_slowdown", "mean"), number, "lower"),
-        Measure("p95 bounded slowdown", _of("bounded_slowdown", "p95"), number, "lower"),
-        Measure("makespan", _of("makespan"), format_duration, "lower"),
+    rows = [
+        [quantity.title, *(AGGREGATES[f"{name}_{each}"].text(metrics) for each in STATISTICS)]
+        for name, quantity in QUANTITIES.items()
     ]
+    return table("Over the jobs that ran", ["", *STATISTICS], rows, class_="numbers")
 
 
-def _share(metric: str, resource: str, text: str) -> Measure:
-    better: Literal["lower", "higher"] = "higher" if metric == "utilisation" else "lower"
-    return Measure(f"{resource} {text}", _of(metric, resource), percent, better)
+def _measured(each: Aggregate) -> Measure:
+    return Measure(each.title, _values(each), each.written, each.better)
 
 
-def _of(*path: str) -> Callable[[Group], Sequence[float | None]]:
+def _values(each: Aggregate) -> Callable[[Group], Sequence[float | None]]:
     def values(group: Group) -> list[float | None]:
         # Equal schedules are measured once; the values count for all of them.
-        found = [_at(result.metrics(), path) for result in group.schedules]
+        found = [each.of(result.metrics()) for result in group.schedules]
         return found * (len(group.results) // len(found))
 
     return values
-
-
-def _at(found: object, path: Sequence[str]) -> float | None:
-    for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return float(found) if isinstance(found, int | float) else None
 
 
 def _decisions(group: Group) -> list[float | None]:
@@ -151,10 +136,6 @@ def _decisions(group: Group) -> list[float | None]:
         None if "dispatch" not in result.outcome.tables else float(result.dispatch["cpu_time"].sum())
         for result in group.results
     ]
-
-
-def _whole(value: float) -> str:
-    return f"{value:,.10g}" if value == int(value) else f"{value:,.1f}"
 
 
 def _tells(measure: Measure, group: Group) -> bool:

@@ -16,8 +16,8 @@ from batchlab.errors import QueueingError
 from batchlab.plot.results import jobs_of
 from batchlab.plot.scales import short_duration
 from batchlab.queueing.intervals import Bootstrap, block_bootstrap
-from batchlab.report.measures import number, percent
 from batchlab.result import metrics
+from batchlab.result.aggregates import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from batchlab import _kernel
 from batchlab.core.arguments import checked
 from batchlab.core.lazy import make_dir
 from batchlab.core.rules import is_finite
@@ -192,12 +193,7 @@ def describe(series: pl.Series) -> dict[str, float | None]:
         interpolated linearly between order statistics (R's type 7, NumPy's default).
     """
     values = series.cast(pl.Float64).drop_nulls()
-    values = values.filter(values.is_finite())
-    if values.is_empty():
-        return dict.fromkeys(("mean", "median", "p95", "p99", "max"))
-    quantiles = {"median": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
-    described = {name: values.quantile(level, interpolation="linear") for name, level in quantiles.items()}
-    return {"mean": float(values.sum()) / len(values), **described}
+    return _kernel.describe(values.filter(values.is_finite()).to_numpy())
 
 
 @of_jobs
@@ -294,14 +290,14 @@ def utilisation(
         For each resource a share between 0 and 1; None if capacity or makespan is 0.
     """
     held = pl.col("end_time") - pl.col("start_time")
-    amounts = [(pl.col(f"allocated_{name}") * held).sum() for name in system.resources]
+    amounts = [(pl.col(f"allocated_{name}") * held).cast(pl.Float64) for name in system.resources]
     ran = _ran(jobs)
     more = before_resizes(jobs, system, interruptions, resizes)
     if interruptions is None or interruptions.is_empty():
-        return _shares(ran.select(amounts) + more, system, makespan(jobs))
+        return _shares(pl.concat([ran.select(amounts), more]), system, makespan(jobs))
     last = pl.concat([ran["end_time"], interruptions["end_time"]]).max()
-    sums = ran.select(amounts) + interruptions.select(amounts) + more
-    return _shares(sums, system, _until(jobs, last))
+    every = pl.concat([ran.select(amounts), interruptions.select(amounts), more])
+    return _shares(every, system, _until(jobs, last))
 
 
 @of_system
@@ -382,8 +378,8 @@ def interrupted(interruptions: pl.DataFrame) -> dict[str, float | int]:
         ``runs`` and ``jobs`` (their numbers), ``lost_time`` (s; what must be run again).
     """
     lost = pl.col("end_time") - pl.col("start_time") - pl.col("saved")
-    runs, jobs, lost_time = interruptions.select(pl.len(), pl.col("row").n_unique(), lost.sum()).row(0)
-    return {"runs": runs, "jobs": jobs, "lost_time": float(lost_time)}
+    lost_time = _total(interruptions.select(lost).to_series())
+    return {"runs": len(interruptions), "jobs": interruptions["row"].n_unique(), "lost_time": lost_time}
 
 
 @checked(ResultError)
@@ -464,11 +460,16 @@ def _ratio(amount: float, capacity: int, time: float | None) -> float | None:
     return float(amount) / (capacity * time) if capacity and time else None
 
 
-def _shares(sums: pl.DataFrame, system: System, time: float | None) -> dict[str, float | None]:
+def _total(values: pl.Series) -> float:
+    """Add numbers as a run does that has no table: equal runs have equal sums, in whatever order."""
+    return _kernel.total(values.cast(pl.Float64).drop_nulls().to_numpy())
+
+
+def _shares(amounts: pl.DataFrame, system: System, time: float | None) -> dict[str, float | None]:
     capacities = system.total.items()
     return {
-        name: _ratio(amount, total, time)
-        for (name, total), amount in zip(capacities, sums.row(0), strict=True)
+        name: _ratio(_total(amount), total, time)
+        for (name, total), amount in zip(capacities, amounts.get_columns(), strict=True)
     }
 
 
@@ -484,18 +485,15 @@ def _until(jobs: pl.DataFrame, last: object) -> float | None:
 
 
 def _queue_length(jobs: pl.DataFrame, over_time: pl.DataFrame) -> dict[str, float | int | None]:
-    jobs_times_seconds, longest = over_time.select(
-        (pl.col("queued") * _duration()).sum().alias("sum"), pl.col("queued").max().alias("max")
-    ).row(0)
+    jobs_times_seconds = _total(over_time.select(pl.col("queued") * _duration()).to_series())
+    longest: Any = over_time["queued"].max()
     return {"mean": _ratio(jobs_times_seconds, 1, _until(jobs, over_time["time"].max())), "max": longest}
 
 
 def _loss_of_capacity(jobs: pl.DataFrame, over_time: pl.DataFrame, system: System) -> dict[str, float | None]:
     total = system.total
     lost = over_time.select(
-        (pl.min_horizontal(total[name] - pl.col(f"used_{name}"), f"waiting_{name}") * _duration())
-        .sum()
-        .alias(name)
+        (pl.min_horizontal(total[name] - pl.col(f"used_{name}"), f"waiting_{name}") * _duration()).alias(name)
         for name in system.resources
     )
     return _shares(lost, system, _until(jobs, over_time["time"].max()))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Facts, Table, render
 from batchlab.core.units import format_duration, format_energy, format_latency, format_power, format_rate
+from batchlab.result.aggregates import AGGREGATES, QUANTITIES, STATISTICS, number, of_resource, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -38,14 +39,9 @@ __all__ = [
     "what_was_run",
 ]
 
-_STATISTICS = ("mean", "median", "p95", "p99", "max")
-_DURATIONS = {"wait": "wait", "turnaround": "turnaround"}
-_RATIOS = {
-    "slowdown": "slowdown",
-    "bounded_slowdown": "bounded slowdown",
-    "per_processor_slowdown": "per-processor slowdown",
-}
-_DAY = 86_400
+# The columns of a comparison, and the rows of a comparison with the log, as they are named in tables of runs.
+_COMPARED = ("wait_mean", "wait_median", "bounded_slowdown_mean", "makespan")
+_NEAR = ("wait_mean", "wait_median", "wait_p95", "bounded_slowdown_mean")
 
 
 def page(
@@ -126,22 +122,11 @@ def compare(runs: Iterable[tuple[str, Mapping[str, object]]]) -> Table:
     Table
         Policy, mean and median wait, mean bounded slowdown, makespan and utilisation.
     """
-    rows: list[tuple[str, ...]] = [
-        ("policy", "mean wait", "median wait", "mean bounded slowdown", "makespan", "utilisation")
-    ]
+    columns = [AGGREGATES[name] for name in _COMPARED]
+    rows: list[tuple[str, ...]] = [("policy", *(each.title for each in columns), "utilisation")]
     for policy, metrics in runs:
-        wait, slowdown = _of(metrics, "wait"), _of(metrics, "bounded_slowdown")
         first = next(iter(_of(metrics, "utilisation").values()))
-        times = [_duration(wait["mean"]), _duration(wait["median"])]
-        rows.append(
-            (
-                policy,
-                *times,
-                _number(slowdown["mean"]),
-                _duration(metrics["makespan"]),
-                _percent(first),
-            )
-        )
+        rows.append((policy, *(each.text(metrics) for each in columns), _percent(first)))
     return Table(rows)
 
 
@@ -220,7 +205,7 @@ def _aggregates(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
     yield "makespan", _duration(metrics["makespan"])
     throughput = metrics["throughput"]
     if isinstance(throughput, float):
-        yield "throughput", f"{_number(throughput * _DAY)} jobs a day"
+        yield "throughput", f"{AGGREGATES['throughput'].text(metrics)} jobs a day"
     yield "utilisation", _percents(_of(metrics, "utilisation"))
     yield "lost", f"{_percents(_of(metrics, 'loss_of_capacity'))} idle while jobs that asked for it waited"
     cut_short, energy = metrics.get("interrupted"), metrics.get("energy")
@@ -301,13 +286,12 @@ def _energy(energy: Mapping[str, float | None]) -> str:
 
 def _statistics(metrics: Mapping[str, object]) -> list[tuple[str, ...]]:
     """Return the statistics of waits and slowdowns as rows of text, with their names first; or no rows."""
-    if all(_of(metrics, name)["mean"] is None for name in _DURATIONS):
+    if _of(metrics, "wait")["mean"] is None and _of(metrics, "turnaround")["mean"] is None:
         return []
-    rows: list[tuple[str, ...]] = [("", *_STATISTICS)]
-    for name, title in _DURATIONS.items():
-        rows.append((title, *(_duration(_of(metrics, name)[statistic]) for statistic in _STATISTICS)))
-    for name, title in _RATIOS.items():
-        rows.append((title, *(_number(_of(metrics, name)[statistic]) for statistic in _STATISTICS)))
+    rows: list[tuple[str, ...]] = [("", *STATISTICS)]
+    for name, quantity in QUANTITIES.items():
+        found = [AGGREGATES[f"{name}_{statistic}"].text(metrics) for statistic in STATISTICS]
+        rows.append((quantity.title, *found))
     return rows
 
 
@@ -315,12 +299,10 @@ def _beside_log(near: Mapping[str, Any]) -> Table:
     """Compare the measures of the log with those of the simulation, for the jobs that ran in both."""
     both = near, near["simulated"]
     rows: list[tuple[str, ...]] = [(f"{_plural(near['jobs'], 'job')} of the log", "in the log", "simulated")]
-    for title, name, statistic, write in _NEAR:
-        rows.append((title, *(write(each[name][statistic]) for each in both)))
-    for resource in near["utilisation"]:
-        shares = [each["utilisation"][resource] for each in both]
-        rows += [(f"{resource} in use", *map(_percent, shares))] if any(shares) else []
-    return Table(rows)
+    uses = [of_resource("utilisation", resource) for resource in near["utilisation"]]
+    used = [use for use in uses if any(use.of(each) for each in both)]
+    measures = (*(AGGREGATES[name] for name in _NEAR), *used)
+    return Table([*rows, *((each.title, *map(each.text, both)) for each in measures)])
 
 
 def _of(metrics: Mapping[str, object], name: str) -> Mapping[str, float | None]:
@@ -336,22 +318,12 @@ def _duration(value: object) -> str:
 
 
 def _number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if 1000 <= value < 1e15 else f"{value:.3g}"  # noqa: PLR2004  # three digits are enough to read
+    return "–" if value is None else number(value)
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else percent(share)
 
 
 def _percents(shares: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {_percent(share)}" for name, share in shares.items())
-
-
-_NEAR: tuple[tuple[str, str, str, Callable[[Any], str]], ...] = (
-    ("mean wait", "wait", "mean", _duration),
-    ("median wait", "wait", "median", _duration),
-    ("p95 wait", "wait", "p95", _duration),
-    ("mean bounded slowdown", "bounded_slowdown", "mean", _number),
-)

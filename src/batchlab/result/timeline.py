@@ -252,13 +252,15 @@ def before_resizes(
     interruptions: pl.DataFrame | None,
     resizes: pl.DataFrame | None,
 ) -> pl.DataFrame:
-    """Integrate over time how much more of each resource jobs held before resizes than afterwards."""
+    """Return how much more of each resource jobs held before each resize than afterwards, times seconds."""
     names = [f"allocated_{name}" for name in system.resources]
     if resizes is None or resizes.is_empty():
-        return pl.DataFrame({name: [0.0] for name in names})
+        return pl.DataFrame(schema=dict.fromkeys(names, pl.Float64))
     amounts = {name: pl.col(f"allocated_{name}") for name in system.resources}
     # A run that has not ended does not count, and neither do its resizes.
     wrong = corrections(jobs, amounts, interruptions, resizes).filter(pl.col("ended").is_not_null())
     held = pl.col("end_time") - pl.col("start_time")
-    sums = ((pl.col(f"amount_{name}") * held).sum().alias(f"allocated_{name}") for name in system.resources)
-    return wrong.select(sums)
+    return wrong.select(
+        (pl.col(f"amount_{name}") * held).cast(pl.Float64).alias(f"allocated_{name}")
+        for name in system.resources
+    )

@@ -12,3 +12,5 @@ mod values;
 pub use beside::{Both, Schedule, Times};
 pub use summary::{Described, Interrupted, Summary};
 pub use tally::{Tally, is_there};
+pub use total::Total;
+pub use values::describe;

@@ -4,6 +4,8 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::quantile::Selection;
+use super::summary::Described;
+use super::total::Total;
 
 const LEVELS: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
 /// Maximum number of jobs of which one column at a time is read into memory: 2.1 MB. It takes less time than the digits
@@ -80,6 +82,16 @@ impl<const COLUMNS: usize> Values<COLUMNS> {
         }
         Ok(quantiles)
     }
+}
+
+/// Mean and quantiles of finite numbers. O(n).
+#[must_use]
+pub fn describe(mut numbers: Vec<f64>) -> Described {
+    let count = numbers.len() as u64;
+    let mut total = Total::default();
+    numbers.iter().for_each(|&number| total.add(number));
+    let mean = (count > 0).then(|| total.value() / count as f64);
+    Described { mean, quantiles: quantiles_of(&mut numbers, count) }
 }
 
 /// The quantiles of this many numbers; None if there are none. O(n).
