@@ -13,6 +13,7 @@ use crate::inputs::{Machine, RunRules};
 use crate::measured::{beside, metrics};
 use crate::policy::PolicyNames;
 use crate::simulation::{built, failed};
+use crate::sleep::SleepInputs;
 use crate::source;
 use crate::streamed_overheads::StreamedOverheads;
 use crate::swf::{options, outcome, raised};
@@ -59,9 +60,10 @@ impl SwfStream {
     /// jobs.
     ///
     /// `events` is an iterator of lists of external events in time order, each (time, kind, job, ranges of nodes,
-    /// value, kills), and is read during the run; the nodes of `absent` are missing at the beginning. `overheads` are
-    /// sampled block by block.
-    #[pyo3(signature = (machine, policy, rules, *, answer=None, progress=None, events=None, absent=vec![], overheads=None))]
+    /// value, kills), and is read during the run; the nodes of `absent` are missing at the beginning. Jobs may be
+    /// requeued if `requeue` is true. `overheads` are sampled block by block, and `sleep` has the rules of sleeping
+    /// nodes.
+    #[pyo3(signature = (machine, policy, rules, *, answer=None, progress=None, events=None, absent=vec![], requeue=true, overheads=None, sleep=None))]
     #[expect(clippy::too_many_arguments, reason = "they are the keywords of a Python function")]
     fn run<'py>(
         &self,
@@ -73,7 +75,9 @@ impl SwfStream {
         progress: Option<Py<PyAny>>,
         events: Option<Bound<'py, PyIterator>>,
         absent: Vec<u32>,
+        requeue: bool,
         overheads: Option<StreamedOverheads<'py>>,
+        sleep: Option<SleepInputs<'py>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let taken = self.log.lock().ok().and_then(|mut log| log.take());
         let (log, first) = taken.ok_or_else(|| PyRuntimeError::new_err("this stream has been run"))?;
@@ -92,10 +96,13 @@ impl SwfStream {
             absent: absent.into_iter().filter(|&node| node < nodes).collect(),
             core: machine.index("core"),
             keep_fields: run.policy.order == "expression",
+            can_sleep: sleep.is_some(),
+            can_requeue: requeue,
         };
         let events = events.map(|events| Box::new(ReadEvents::new(events.unbind(), nodes)) as EventSource);
         let (given, drawn) = overheads.map(StreamedOverheads::parts).unzip();
         run.scenario.overheads = given.map(Box::new);
+        run.scenario.sleep = sleep.map(|sleep| sleep.rules(run.nodes()).map(Box::new)).transpose()?;
         let feed = Stream::open(log, first, options, events, drawn, answer.as_deref()).map_err(ended)?;
         let mut simulation = built(py, run, feed)?;
         while py.detach(|| simulation.run_a_while()).map_err(ended)? {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from batchlab.cli.failure import at_least_one, is_seed, wrong_usage
+from batchlab.core.declared import NeedsTables
 from batchlab.core.lazy import deferred
 
 if TYPE_CHECKING:
@@ -243,6 +244,7 @@ Seed = Annotated[int, seed_number("For policies that use chance.", RULES)]
 Fitted = Annotated[
     Path | None,
     existing_file("What batchlab slurm fit found, by --out; but what is configured otherwise.", RULES),
+    NeedsTables("shifts submissions"),
 ]
 
 Observers = Annotated[
@@ -254,6 +256,7 @@ Observers = Annotated[
         help="An observer of a Python file, as failures.py:Mine or failures.py:Mine(share=0.5); once "
         "for each.",
     ),
+    NeedsTables("watches all jobs"),
 ]
 NodeWatts = Annotated[
     list[str] | None,
@@ -264,6 +267,7 @@ NodeWatts = Annotated[
         help="Measures power: 'idle=90, busy=140, core=20', in watts, per unit of a resource too; "
         "'gpu: idle=300' once for each node group; cap=20000 for policies that ask.",
     ),
+    NeedsTables("watches all jobs"),
 ]
 FailureTimes = Annotated[
     str | None,
@@ -274,6 +278,7 @@ FailureTimes = Annotated[
         help="When nodes fail: 'outages.csv, on_failure=kill' or 'uptime=weibull(shape=0.7, scale=2.6e6), "
         "repair_time=3600, on_failure=requeue'.",
     ),
+    NeedsTables("watches all jobs"),
 ]
 
 ExternalEvents = Annotated[
@@ -291,6 +296,7 @@ NodeEvents = Annotated[
         "Jobs there in the simulation are requeued, and failures of nodes in the log do not end its jobs.",
         RULES,
     ),
+    NeedsTables("is about logs of Slurm"),
 ]
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]

@@ -15,7 +15,6 @@ from batchlab._kernel import SwfLog
 from batchlab.cli.output import print_answer, reading_bar, run_bar
 from batchlab.cli.process import peak_memory
 from batchlab.cli.request import (
-    STREAMED,
     data_set_warnings,
     format_of,
     is_log,
@@ -23,6 +22,7 @@ from batchlab.cli.request import (
     machine_for,
     not_streamed,
 )
+from batchlab.core.declared import declared
 from batchlab.core.lazy import deferred
 from batchlab.options import RunOptions
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
@@ -30,6 +30,7 @@ from batchlab.result.summary import blocks, how_it_was_run, submitted
 from batchlab.result.unused_by_policy import unused_by_policy
 from batchlab.result.warnings import LogFacts, unlike_log, warnings_by
 from batchlab.workload.header import Header
+from batchlab.workload.log_options import ReadingOptions
 from batchlab.workload.packing import is_plain_or_gzip
 from batchlab.workload.reasons import ignored_memory, read_line
 
@@ -89,6 +90,8 @@ def plain_run(request: RunRequest) -> bool:
     # With a fair share, tables are needed to know whether it is used.
     if system.platform is not None or not_streamed(system) or system.fair_share is not None:
         return False
+    if system.down or not system.requeue:
+        return False
     _simulate(request, log, header, system, policy)
     return True
 
@@ -118,7 +121,7 @@ def _is_plain(request: RunRequest) -> bool:
         and options == usual
         and all(file is None for file in files)
         and not (watching.live or watching.serve or watching.pace is not None)
-        and log.given.keys() <= STREAMED
+        and all(declared(ReadingOptions)[name].help.tables is None for name in log.given)
         and is_log(log)
         and format_of(log) == "swf"
         and is_plain_or_gzip(str(log.trace))

@@ -56,7 +56,6 @@ __all__ = [
     "Watching",
     "check_nodes",
     "check_platform",
-    "check_unobserved",
     "data_set_warnings",
     "format_of",
     "gives_memory",
@@ -562,13 +561,6 @@ def check_nodes(system: System, options: RunOptions) -> None:
             raise wrong_usage(str(error), option) from None
 
 
-def check_unobserved(own: Sequence[str] | None, power: Sequence[str] | None, failures: str | None) -> None:
-    """Raise if a streamed run has observers."""
-    for option, given in {"--observer": own, "--power": power, "--failures": failures}.items():
-        if given:
-            raise wrong_usage("watches all jobs, which --stream does without; leave one out.", option)
-
-
 def observers_for(
     own: Sequence[str] | None, power: Sequence[str] | None, failures: str | None, seed: int
 ) -> dict[str, Observer]:
@@ -583,16 +575,13 @@ def observers_for(
     return observers
 
 
-STREAMED = frozenset({"overrun", "invalid", "processors", "use_memory", "log_events", "log_format"})
-"""Reading options of the kernel's reader, which builds no table."""
-
-
-_TABLES = ("partitions", "queues", "limits", "reservations", "preemption", "down")
+# Parts of a machine that jobs name in their columns.
+_BY_COLUMNS = ("partitions", "queues", "limits", "reservations", "preemption")
 
 
 def not_streamed(system: System) -> list[str]:
     """Return the parts of a machine that a run without tables ignores."""
-    return [name for name in _TABLES if getattr(system, name)] + ([] if system.requeue else ["requeue"])
+    return [name for name in _BY_COLUMNS if getattr(system, name)]
 
 
 def machine_columns(system: System) -> StreamedMachine:
@@ -605,21 +594,15 @@ def machine_columns(system: System) -> StreamedMachine:
     return {"resources": list(system.resources), "groups": groups, "processor": processor}
 
 
-def check_watching(watching: Watching, *, stream: bool) -> None:
+def check_watching(watching: Watching) -> None:
     """Raise if options for live views contradict each other.
 
     Parameters
     ----------
     watching
         The options for live views.
-    stream
-        True if the run is streamed.
     """
     given = {"--host": watching.host, "--port": watching.port, "--keep": watching.keep or None}
     for option, value in given.items():
         if value is not None and not watching.serve:
             raise wrong_usage("is about the page for browsers; add --serve, or leave it out.", option)
-    looks = {"--live": watching.live, "--serve": watching.serve, "--pace": watching.pace is not None}
-    for option, wanted in looks.items():
-        if wanted and stream:
-            raise wrong_usage("needs all jobs at hand, which --stream does without; leave one out.", option)

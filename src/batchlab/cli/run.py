@@ -47,13 +47,13 @@ from batchlab.cli.request import (
     MachineRequest,
     RunRequest,
     Watching,
-    check_unobserved,
     check_watching,
     located,
     observers_for,
     policy_for,
     python_files,
 )
+from batchlab.core.declared import NeedsTables
 from batchlab.core.lazy import deferred
 from batchlab.options import RunOptions  # noqa: TC001  # as above
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
@@ -126,6 +126,7 @@ _Dispatch = Annotated[
         rich_help_panel=OUTPUT,
         help="Gets what each scheduling pass cost (.csv or .parquet): CPU time, queue, memory.",
     ),
+    NeedsTables("records every pass"),
 ]
 _Events = Annotated[
     Path | None,
@@ -136,19 +137,27 @@ _Events = Annotated[
         rich_help_panel=OUTPUT,
         help="Gets what happened when: submissions, starts, ends, … (lines of JSON; .csv).",
     ),
+    NeedsTables("keeps what happened to all jobs"),
 ]
 _Report = Annotated[
     Path | None,
     typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report of the run in HTML."),
+    NeedsTables("shows all jobs"),
 ]
 _Parquet = Annotated[
-    bool, typer.Option("--parquet", rich_help_panel=OUTPUT, help="Adds jobs.parquet to --out.")
+    bool,
+    typer.Option("--parquet", rich_help_panel=OUTPUT, help="Adds jobs.parquet to --out."),
+    NeedsTables("holds the table of jobs"),
 ]
 _Live = Annotated[
-    bool, typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time.")
+    bool,
+    typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time."),
+    NeedsTables("needs all jobs at hand"),
 ]
 _Serve = Annotated[
-    bool, typer.Option("--serve", rich_help_panel=_WATCHING, help="Serve a page for browsers; says where.")
+    bool,
+    typer.Option("--serve", rich_help_panel=_WATCHING, help="Serve a page for browsers; says where."),
+    NeedsTables("needs all jobs at hand"),
 ]
 _Host = Annotated[
     str | None,
@@ -172,6 +181,7 @@ _Pace = Annotated[
         rich_help_panel=_WATCHING,
         help="Simulated seconds per second; as fast as can be unless given.",
     ),
+    NeedsTables("needs all jobs at hand"),
 ]
 _Keep = Annotated[
     bool, typer.Option("--keep", rich_help_panel=_WATCHING, help="Serve on after the end, until Ctrl-C.")
@@ -221,18 +231,9 @@ def run(
     check_report(report)
     chosen = _single(policy)
     watching = Watching(live, serve, host, port, pace, keep)
-    check_watching(watching, stream=stream)
+    check_watching(watching)
     if stream:
-        files = {
-            "--parquet": parquet,
-            "--dispatch": dispatch,
-            "--fitted": fitted,
-            "--report": report,
-            "--node-events": node_events,
-            "--events": events,
-        }
-        cli_stream.check_streamed(options, files)
-        check_unobserved(observer, power, failures)
+        cli_stream.check_streamed(options, run, context.params)
     check_kept(options, out)
     if parquet and out is None:
         raise wrong_usage("is written to the directory of results; add --out DIR.", "--parquet")

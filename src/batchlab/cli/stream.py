@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
+from inspect import signature
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from batchlab._kernel import SwfStream
 from batchlab.cli.failure import wrong_usage
 from batchlab.cli.output import count_bar, print_answer
 from batchlab.cli.request import (
-    STREAMED,
+    check_nodes,
     data_set_warnings,
     format_of,
     is_log,
@@ -20,13 +21,12 @@ from batchlab.cli.request import (
     machine_for,
     not_streamed,
 )
-from batchlab.core.declared import declared, option_of
+from batchlab.core.declared import NeedsTables, declared
 from batchlab.core.lazy import deferred
 from batchlab.core.node_ranges import node_beyond, node_ranges
 from batchlab.core.vocabulary import INTERNAL_EVENTS
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
 from batchlab.options import RunOptions
-from batchlab.options.run_options import RECORDED
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.result.summary import blocks, how_it_was_run
 from batchlab.result.unused_by_policy import unused_by_policy
@@ -37,7 +37,7 @@ from batchlab.workload.packing import is_plain_or_gzip
 from batchlab.workload.reasons import ignored_memory, none_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from batchlab._kernel import StreamedOverheads, StreamedRun, StreamNotes
+    from batchlab._kernel import SleepInputs, StreamedOverheads, StreamedRun, StreamNotes
     from batchlab.cli.request import RunRequest
     from batchlab.options import Overheads
     from batchlab.policy import Policy
@@ -58,6 +58,7 @@ with deferred(__name__):
     from batchlab.options import drawing
     from batchlab.options import overheads as options_overheads
     from batchlab.result import manifest as result_manifest
+    from batchlab.simulation import nodes
     from batchlab.workload import calendar_time, event_rules
 
 
@@ -206,43 +207,58 @@ def _for_kernel(event: dict[str, Any]) -> EventTuple:
     return event["time"], kind, job, ranges, value, event.get("jobs") == "kill"
 
 
-_STREAMED_OPTIONS = frozenset({"seed", "walltime", "order_at_instant", "job_check", "odd_jobs", "overheads"})
-# Why a streamed run does not have an option.
-_TABLES_ONLY = {
-    **dict.fromkeys(RECORDED, "records the run"),
-    **dict.fromkeys(("control", "reference_rate"), "needs the work of each job"),
-    "sleep": "keeps what every node was when",
-    "messages": "counts on a platform",
-    **dict.fromkeys(("sharing", "clip_requests"), "is about applications"),
-    "invocation": "is about policies of Python files",
-    "--parquet": "records the run",
-    "--dispatch": "records every pass",
-    "--fitted": "shifts submissions",
-    "--report": "shows all jobs",
-    "--node-events": "is about logs of Slurm",
-    "--events": "keeps what happened to all jobs",
-}
+class _Parts(NamedTuple):
+    """Parts of a run that the kernel reads while it simulates, or that its machine has."""
+
+    events: StreamedEvents | None
+    overheads: StreamedOverheads | None
+    sleep: SleepInputs | None
+
+    def absent(self, system: System) -> list[int]:
+        """Return the nodes that are missing at the beginning."""
+        down = [node for begin, end in node_ranges(system.down) for node in range(begin, end)]
+        return sorted({*down, *(() if self.events is None else self.events.absent)})
 
 
-def check_streamed(options: RunOptions, given: Mapping[str, object]) -> None:
-    """Refuse options that need a table of all jobs.
+def check_streamed(
+    options: RunOptions,
+    command: Callable[..., object] | None = None,
+    given: Mapping[str, object] | None = None,
+) -> None:
+    """Refuse options that need a table of all jobs, as their declarations say.
 
     Parameters
     ----------
     options
         Those of the run.
-    given
-        Other options of the command, by their spelling; None and False were not given.
+    command, given
+        The command, and the values of its own options by parameter; None and False were not given.
     """
-    known = declared(RunOptions)
-    asked = {
-        option.option: _TABLES_ONLY[name]
-        for name, option in known.items()
-        if name not in _STREAMED_OPTIONS and getattr(options, name) != option.default
-    }
-    asked |= {name: _TABLES_ONLY[name] for name, value in given.items() if value not in (None, False)}
-    for option, reason in asked.items():
-        raise wrong_usage(f"{reason}, which --stream does without; leave one out.", option)
+    for name, option in declared(RunOptions).items():
+        if option.help.tables is not None and getattr(options, name) != option.default:
+            raise _refused(option.option, option.help.tables)
+    if command is None or given is None:
+        return
+    for name, (word, reason) in _needing_tables(command).items():
+        value = given[name]
+        if value is not None and value is not False and value not in ([], ()):
+            raise _refused(word, reason)
+
+
+def _refused(option: str, reason: str) -> Exception:
+    return wrong_usage(f"{reason}, which --stream does without; leave one out.", option)
+
+
+def _needing_tables(command: Callable[..., object]) -> dict[str, tuple[str, str]]:
+    """Return the options of a command that need tables: spelling and reason by parameter."""
+    found = {}
+    for name, parameter in signature(command).parameters.items():
+        marks = getattr(parameter.annotation, "__metadata__", ())
+        reasons = [mark.reason for mark in marks if isinstance(mark, NeedsTables)]
+        words = [word for mark in marks for word in getattr(mark, "param_decls", None) or ()]
+        for reason in reasons:
+            found[name] = (next(iter(words), f"--{name.replace('_', '-')}"), reason)
+    return found
 
 
 def stream(request: RunRequest) -> None:
@@ -255,10 +271,9 @@ def stream(request: RunRequest) -> None:
     """
     if not is_log(request.log) or format_of(request.log) != "swf":
         raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
-    for name in request.log.given:
-        if name not in STREAMED:
-            option = option_of(ReadingOptions, name)
-            raise wrong_usage("is no option of --stream; leave one of the two out.", option)
+    for option in (declared(ReadingOptions)[name] for name in request.log.given):
+        if option.help.tables is not None:
+            raise _refused(option.option, option.help.tables)
     policy = request.policy
     if not policy.is_named:
         raise wrong_usage(f"runs built-in policies; {policy} is written in Python. Leave it out.", "--stream")
@@ -271,11 +286,13 @@ def stream(request: RunRequest) -> None:
     log = _open(request)
     system = machine_for(described, request.log, request.machine, lambda: _header(log))
     _check_streamable(system)
+    sleep = _sleep(request, system)
 
     began = time.perf_counter()
     events = _events(request, system)
     with _files(request) as files:
-        run = _run(log, request, policy, system, events=events, overheads=overheads, files=files)
+        parts = _Parts(events, overheads, sleep)
+        run = _run(log, request, policy, system, parts=parts, files=files)
         if run["log"] is not None:
             run["metrics"]["log"] = run["log"]
         _check_kept(request, run["notes"])
@@ -354,6 +371,17 @@ def _overheads(request: RunRequest) -> StreamedOverheads | None:
     return streamed_overheads(overheads, request.options.seed)
 
 
+def _sleep(request: RunRequest, system: System) -> SleepInputs | None:
+    rules = request.options.node_sleep
+    if rules is None:
+        return None
+    if rules.is_daily:
+        rule = "by the time of day needs the last submit time first; run without --stream"
+        raise wrong_usage(f"{rule}.", "--sleep")
+    check_nodes(system, request.options)
+    return nodes.sleep_inputs(system, request.options)
+
+
 def _events(request: RunRequest, system: System) -> StreamedEvents | None:
     if request.external_events is None:
         return None
@@ -367,8 +395,7 @@ def _run(
     policy: Policy,
     system: System,
     *,
-    events: StreamedEvents | None,
-    overheads: StreamedOverheads | None,
+    parts: _Parts,
     files: OutputFiles | None,
 ) -> StreamedRun:
 
@@ -387,9 +414,11 @@ def _run(
                 request.options,
                 answer=None if files is None else files.jobs.name,
                 progress=count,
-                events=None if events is None else events.lists(),
-                absent=[] if events is None else events.absent,
-                overheads=overheads,
+                events=None if parts.events is None else parts.events.lists(),
+                absent=parts.absent(system),
+                requeue=system.requeue,
+                overheads=parts.overheads,
+                sleep=parts.sleep,
             )
     except BatchlabError:
         # An invalid event in a file that has changed meanwhile, or an invalid overhead.

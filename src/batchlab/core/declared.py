@@ -19,7 +19,7 @@ from batchlab.errors import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Declared", "Help", "declared", "one_of", "option_of", "spelled"]
+__all__ = ["Declared", "Help", "NeedsTables", "declared", "one_of", "option_of", "spelled"]
 
 _BARE = re.compile(r"[A-Za-z_][\w.:/+-]*", re.ASCII)
 _RESERVED = frozenset({"true", "false", "none", "null", "inf", "nan"})
@@ -41,6 +41,8 @@ class Help:
         Its name on a command line, if that is not the name of the field.
     is_list
         Whether a command line can have it several times.
+    tables
+        Why the option needs the table of all jobs, which a streamed run does without; None if it does not.
     """
 
     text: str
@@ -48,6 +50,20 @@ class Help:
     default: str | None = None
     word: str | None = None
     is_list: bool = False
+    tables: str | None = None
+
+
+@dataclass(frozen=True)
+class NeedsTables:
+    """Mark of a command's option that needs the table of all jobs, in its annotation.
+
+    Parameters
+    ----------
+    reason
+        Why, as in "--report: shows all jobs".
+    """
+
+    reason: str
 
 
 @dataclass(frozen=True)

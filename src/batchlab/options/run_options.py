@@ -170,10 +170,16 @@ class RunOptions:
             "SPEC",
             default="rate 1",
             is_list=True,
+            tables="needs the work of each job",
         ),
     ] = None
     reference_rate: Annotated[
-        float, Help("Units of work in a second of run time, for jobs without a column work.", "R")
+        float,
+        Help(
+            "Units of work in a second of run time, for jobs without a column work.",
+            "R",
+            tables="needs the work of each job",
+        ),
     ] = 1.0
     sleep: Annotated[
         "NodeSleep | str | Mapping[str, Any] | None",
@@ -185,9 +191,15 @@ class RunOptions:
         ),
     ] = None
     dispatch: Annotated[
-        bool, Help("Record the cost of each scheduling pass; the simulation takes longer.")
+        bool,
+        Help(
+            "Record the cost of each scheduling pass; the simulation takes longer.",
+            tables="records every pass",
+        ),
     ] = False
-    reasons: Annotated[bool, Help("Record why jobs waited: reasons.csv in --out.")] = False
+    reasons: Annotated[
+        bool, Help("Record why jobs waited: reasons.csv in --out.", tables="records the run")
+    ] = False
     invocation: Annotated[
         "Invocation | str | Mapping[str, Any] | None",
         Help(
@@ -195,6 +207,7 @@ class RunOptions:
             "on_submit=false'.",
             "KEY=VALUE,…",
             default="once an instant",
+            tables="is about policies of Python files",
         ),
     ] = None
     sharing: Annotated[
@@ -209,7 +222,11 @@ class RunOptions:
         bool, Help("Clip the request of an application for other tasks to the limits of its job.")
     ] = True
     task_times: Annotated[
-        bool, Help("Record start and end of each task of applications: task_times.csv in --out.")
+        bool,
+        Help(
+            "Record start and end of each task of applications: task_times.csv in --out.",
+            tables="records the run",
+        ),
     ] = False
     sensing: Annotated[
         "Sensing | str | Mapping[str, Any] | None",
@@ -218,19 +235,26 @@ class RunOptions:
             "utilisation_*.csv in --out.",
             "KEY=VALUE,…",
             default="none",
+            tables="records the run",
         ),
     ] = None
     key_events: Annotated[
         bool,
         Help(
             "Record arrivals, departures and switches of service rates, with the state of the machine: "
-            "key_events.csv in --out."
+            "key_events.csv in --out.",
+            tables="records the run",
         ),
     ] = False
-    usage: Annotated[bool, Help("Record the usage of accounts and users: usage.csv in --out.")] = False
+    usage: Annotated[
+        bool, Help("Record the usage of accounts and users: usage.csv in --out.", tables="records the run")
+    ] = False
     messages: Annotated[
         bool,
-        Help("Count the messages of applications and the load of links: messages.csv, links.csv in --out."),
+        Help(
+            "Count the messages of applications and the load of links: messages.csv, links.csv in --out.",
+            tables="records the run",
+        ),
     ] = False
 
     def __post_init__(self) -> None:

@@ -196,7 +196,7 @@ class Run:
             self.driver = self.driver.without_policy(self.kernel, self.system)
 
     def assume_estimates(self) -> None:
-        """Let every job run for its estimate, without further submissions."""
+        """Run every job for its estimate from now on, without further submissions."""
         self.kernel.assume_estimates()
         self.show_assumed_times()
         for observer in () if self.driver is None else self.driver.components.observers:

@@ -53,21 +53,38 @@ class LogOptions:
             "Time zone of the time stamps of a log, as Europe/Berlin.",
             "NAME",
             "UTC, or the mapping's one",
+            tables="is about other formats than SWF",
         ),
     ] = None
     time_format: Annotated[
         str | None,
-        Help("Form of times in a log of Slurm, as SLURM_TIME_FORMAT.", "FORM", "ISO 8601 or %s"),
+        Help(
+            "Form of times in a log of Slurm, as SLURM_TIME_FORMAT.",
+            "FORM",
+            "ISO 8601 or %s",
+            tables="is about other formats than SWF",
+        ),
     ] = None
     requeues: Annotated[
-        RequeueAction, Help("Records of a requeued job in an accounting log: one job, or a job each.")
+        RequeueAction,
+        Help(
+            "Records of a requeued job in an accounting log: one job, or a job each.",
+            tables="is about other formats than SWF",
+        ),
     ] = "join"
     unfinished: Annotated[
         UnfinishedAction,
-        Help("Jobs that wait or run at the end of a log: drop them, or keep the time that they ran."),
+        Help(
+            "Jobs that wait or run at the end of a log: drop them, or keep the time that they ran.",
+            tables="is about other formats than SWF",
+        ),
     ] = "drop"
     dependencies: Annotated[
-        bool, Help("Jobs of a dump of sacct wait for the jobs that they depended on.")
+        bool,
+        Help(
+            "Jobs of a dump of sacct wait for the jobs that they depended on.",
+            tables="is about other formats than SWF",
+        ),
     ] = False
 
 
@@ -78,10 +95,20 @@ class ReadingOptions(LogOptions):
     log_format: Annotated[LogFormat | None, Help("What the log is.", default="known by its content")] = None
     fields: Annotated[
         str | None,
-        Help("Fields of a dump of sacct without a header, as in its --format: JobID,Submit,Start,…", "NAMES"),
+        Help(
+            "Fields of a dump of sacct without a header, as in its --format: JobID,Submit,Start,…",
+            "NAMES",
+            tables="is about other formats than SWF",
+        ),
     ] = None
     delimiter: Annotated[
-        str | None, Help("End of a field in a dump of sacct.", "TEXT", "found in the header, or |")
+        str | None,
+        Help(
+            "End of a field in a dump of sacct.",
+            "TEXT",
+            "found in the header, or |",
+            tables="is about other formats than SWF",
+        ),
     ] = None
     mapping: Annotated[
         str | None,
@@ -89,13 +116,21 @@ class ReadingOptions(LogOptions):
             "What the columns of a data set hold: a name (batchlab traces list) or a TOML file.",
             "NAME|FILE",
             "found by the columns",
+            tables="is about other formats than SWF",
         ),
     ] = None
     unlimited: Annotated[
         float | None,
-        Help("Time limit of jobs of a log without one, seconds.", "S", "a year, for plans only"),
+        Help(
+            "Time limit of jobs of a log without one, seconds.",
+            "S",
+            "a year, for plans only",
+            tables="is about other formats than SWF",
+        ),
     ] = None
-    max_jobs: Annotated[int | None, Help("Read the first N jobs only.", "N")] = None
+    max_jobs: Annotated[
+        int | None, Help("Read the first N jobs only.", "N", tables="cuts the table of jobs")
+    ] = None
 
     def __post_init__(self) -> None:
         check_reading({name: getattr(self, name) for name in declared(ReadingOptions)})

@@ -54,14 +54,16 @@ impl View<'_> {
         }
     }
 
-    /// Return the seconds of a job's launch and of its completion, as far as they were spent.
+    /// Return the seconds of a job's launch, with the time in which its nodes woke, and of its completion, as far as
+    /// they were spent.
     #[must_use]
     pub fn spent_overhead(self, job: u32) -> (f64, f64) {
         let jobs = &self.state.jobs;
         self.state.short_runs.get(&job).map_or_else(
             || {
-                let overhead = self.overhead(job);
-                (overhead.launch, overhead.completion)
+                let (overhead, waking) =
+                    (self.overhead(job), self.state.ready_time(job) - jobs.start_time(job));
+                (overhead.launch + waking, overhead.completion)
             },
             |run| (run.work_start - jobs.start_time(job), jobs.end_time(job) - run.work_end),
         )

@@ -176,9 +176,11 @@ pub fn format_job(
     for amount in held {
         let _ = write!(line, ",{amount}");
     }
-    if view.scenario.overheads.is_some() {
+    let (has_overheads, can_sleep) = (view.scenario.overheads.is_some(), view.scenario.sleep.is_some());
+    if has_overheads || can_sleep {
         let (launch, completion) = view.spent_overhead(job);
-        for seconds in [launch, completion] {
+        let phases = [launch, completion];
+        for seconds in &phases[..if has_overheads { 2 } else { 1 }] {
             line.push(',');
             if !jobs.start_time(job).is_nan() {
                 let _ = write!(line, "{seconds:?}");

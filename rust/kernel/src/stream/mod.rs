@@ -85,6 +85,10 @@ pub struct StreamOptions {
     pub core: Option<usize>,
     /// True if formulas need the log's fields.
     pub keep_fields: bool,
+    /// True if nodes may sleep.
+    pub can_sleep: bool,
+    /// True if jobs may be requeued to run again from their start.
+    pub can_requeue: bool,
 }
 
 /// Maximum number of jobs with waits in memory, for each of two schedules: 0.1 MB.
@@ -134,7 +138,9 @@ impl Stream {
         answer: Option<&Path>,
     ) -> Result<Self, StreamError> {
         let first_submit = first.as_ref().map_or(Time::NEVER, |record| Time(record.submit_time));
+        let removes_first = (!options.absent.is_empty()).then(|| Box::new(std::iter::empty()) as EventSource);
         let events = events
+            .or(removes_first)
             .map(|source| Events::open(source, &options.absent, first_submit))
             .transpose()
             .map_err(StreamError::Events)?;
@@ -238,8 +244,11 @@ impl Stream {
             header.push_str(",allocated_");
             header.push_str(resource);
         }
+        if self.overheads.is_some() || self.options.can_sleep {
+            header.push_str(",launch_time");
+        }
         if self.overheads.is_some() {
-            header.push_str(",launch_time,completion_time");
+            header.push_str(",completion_time");
         }
         if has_limits {
             header.push_str(",time_limit");
@@ -301,6 +310,9 @@ impl Feed for Stream {
         scenario.put(slot, job, if self.options.keep_fields { &record.fields } else { &[] });
         let cancelled_at = record.cancelled_after.map(|seconds| record.submit_time + seconds);
         scenario.attributes.put_cancellation(slot, cancelled_at);
+        if !self.options.can_requeue {
+            scenario.attributes.forbid_requeue(slot);
+        }
         if self.events.as_mut().is_some_and(|events| events.begin(record.job_id, slot)) {
             state.held_ahead.insert(slot);
         }

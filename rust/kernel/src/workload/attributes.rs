@@ -96,6 +96,12 @@ impl Attributes {
         self.over_time_limits.get(place)?.get(slot as usize).copied()
     }
 
+    /// Forbids to requeue the job in a slot of a streamed run.
+    pub fn forbid_requeue(&mut self, slot: u32) {
+        let count = self.requeue.len().max(slot as usize + 1);
+        self.requeue.resize(count, false);
+    }
+
     /// Returns whether a job may be requeued to run again from its start.
     #[must_use]
     pub fn may_be_requeued(&self, slot: u32) -> bool {
