@@ -115,8 +115,8 @@ def options_of_a_run() -> Iterator[tuple[str, Door]]:
         ("invocation", kinds_of(Invocation)),
         ("sensing", kinds_of(bl.Sensing)),
     ):
-        beside = {} if name == "overheads" else {"interval": "9"}
-        yield name, Door(partial(option, name), kinds, beside)
+        needed: dict[str, str] = {} if name == "overheads" else {"interval": "9"}
+        yield name, Door(partial(option, name), kinds, needed)
 
 
 def option(name: str, text: str) -> object:
