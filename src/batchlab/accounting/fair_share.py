@@ -1,20 +1,20 @@
-"""The fair-share table of accounts and users."""
+"""The tree of accounts, the usage of accounts and users over time, and the fair-share table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from batchlab import _kernel
-from batchlab.accounting.tree import AccountTree
 from batchlab.core import rules
 from batchlab.core.arguments import checked
-from batchlab.errors import SystemDescriptionError, shown
-from batchlab.system.accounts import FairShare
+from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.system.accounts import ROOT, FairShare, check_accounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Literal
 
     import numpy as np
     import numpy.typing as npt
@@ -25,7 +25,83 @@ if TYPE_CHECKING:
 
     Amounts = Mapping[tuple[str, str], float] | Mapping[tuple[str, str | None], float]
 
-__all__ = ["RULES", "fair_share", "standing"]
+
+__all__ = ["RULES", "AccountTree", "Node", "Usage", "fair_share", "standing"]
+
+
+class Node(NamedTuple):
+    """An account, or a user in an account (``user`` is None for accounts)."""
+
+    account: str
+    user: str | None
+    shares: float | None
+
+
+class AccountTree:
+    """The nodes of the tree. Each account is followed by its users and then by its child accounts.
+
+    Parameters
+    ----------
+    accounts
+        The accounts, in any order.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If the accounts do not form a tree.
+    """
+
+    def __init__(self, accounts: Sequence[Account]) -> None:
+        named = {account.name: account for account in check_accounts(accounts)}
+        members: dict[str, list[Account]] = {}
+        for account in named.values():
+            if account.name != ROOT:
+                members.setdefault(account.parent, []).append(account)
+        self.nodes = [Node(ROOT, None, 1.0)]
+        parents = [0]
+        # A stack of accounts in place of recursion, because a tree may be deeper than the call stack.
+        waiting = [(ROOT, 0)]
+        while waiting:
+            name, at = waiting.pop()
+            if name != ROOT:
+                self.nodes.append(Node(name, None, _number(named[name].shares)))
+                parents.append(at)
+                at = len(self.nodes) - 1
+            users = named[name].users if name in named else {}
+            self.nodes += [Node(name, user, _number(shares)) for user, shares in users.items()]
+            parents += [at] * len(users)
+            waiting += [(member.name, at) for member in reversed(members.get(name, ()))]
+        self.number = {(node.account, node.user): at for at, node in enumerate(self.nodes)}
+        rows = zip(parents, self.nodes, strict=True)
+        self.kernel = _kernel.AccountTree(
+            [(parent, node.shares, node.user is not None) for parent, node in rows][1:]
+        )
+
+    def node(self, account: object, user: object = None) -> int:
+        """Return the number of an account, or of a user in it.
+
+        Raises
+        ------
+        SystemDescriptionError
+            If the account or user is unknown.
+        """
+        number = self.number.get((account, user))  # type: ignore[arg-type]  # that is the question
+        if number is not None:
+            return number
+        if (account, None) not in self.number:
+            names = [node.account for node in self.nodes if node.user is None]
+            raise SystemDescriptionError(
+                f"account = {shown(account)}; must be an account of the system.{suggest(str(account), names)}"
+            )
+        users = [node.user for node in self.nodes if node.account == account and node.user is not None]
+        raise SystemDescriptionError(
+            f"user = {shown(user)}; must be a user of account {account!r}.{suggest(str(user), users)}"
+        )
+
+
+def _number(shares: float | Literal["parent"]) -> float | None:
+    return None if shares == "parent" else shares
+
 
 RULES: Mapping[str, str] = MappingProxyType(
     {row["name"]: row["summary"] for row in _kernel.rules()["fair_share"]}
@@ -133,3 +209,122 @@ def _rows(
         if not isinstance(key, tuple) or len(key) != 2:  # noqa: PLR2004  # a pair
             raise SystemDescriptionError(f"usage: key {shown(key)}; must be (account, user).")
         yield (*key, amount)
+
+
+class Usage:
+    """The decaying usage of every account and user.
+
+    Calls must be in order of time.
+
+    Parameters
+    ----------
+    accounts
+        Accounts with shares and users.
+    settings
+        Decay of usage and its comparison with shares. [default: `FairShare()`]
+    start
+        The time (s) from which the periods of ``slurm`` and of ``steps`` are counted.
+
+    Raises
+    ------
+    SystemDescriptionError
+        If the accounts do not form a tree.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> usage = bl.accounting.Usage([bl.Account("physics", users={"ann": 1})], bl.FairShare(half_life=3600))
+    >>> usage.add("physics", "ann", 800.0, now=0.0)
+    >>> usage.table(now=7200.0)["usage"].to_list()
+    [200.0, 200.0, 200.0]
+    """
+
+    def __init__(
+        self, accounts: Sequence[Account], settings: FairShare | None = None, *, start: float = 0.0
+    ) -> None:
+        self.settings = settings or FairShare()
+        self._tree = AccountTree(accounts)
+        step = (self.settings.decay_factor, self.settings.decay_period)
+        self._kernel = _kernel.AccountUsage(
+            self._tree.kernel, self.settings.decay, self.settings.half_life, step, start
+        )
+
+    def start(self, account: str, user: str, rate: float, now: float) -> None:
+        """Start to charge a user.
+
+        Parameters
+        ----------
+        account, user
+            An account, and a user in it.
+        rate
+            Charge per second: billing times usage factor, >= 0.
+        now
+            Seconds.
+
+        Raises
+        ------
+        SystemDescriptionError
+            If the account or user is unknown.
+        """
+        self._kernel.start(self._tree.node(account, user), rate, now)
+
+    def end(self, account: str, user: str, rate: float, started: float, now: float) -> None:
+        """Stop a charge.
+
+        Parameters
+        ----------
+        account, user, rate, started
+            As in the call of `start`, including the time (s).
+        now
+            Seconds.
+
+        Raises
+        ------
+        SystemDescriptionError
+            If the account or user is unknown.
+        """
+        self._kernel.end(self._tree.node(account, user), rate, started, now)
+
+    def add(self, account: str, user: str | None, amount: float, now: float) -> None:
+        """Add past usage of a user, or of an account itself.
+
+        Parameters
+        ----------
+        account, user
+            An account, and a user in it or None.
+        amount
+            The charge, >= 0.
+        now
+            Seconds.
+
+        Raises
+        ------
+        SystemDescriptionError
+            If the account or user is unknown.
+        """
+        self._kernel.add(self._tree.node(account, user), now, amount)
+
+    def calculate(self, now: float) -> None:
+        """End a period: Slurm's usage decays and running jobs are charged; exact usage has no periods.
+
+        Parameters
+        ----------
+        now
+            Seconds.
+        """
+        self._kernel.calculate(now)
+
+    def table(self, now: float) -> pl.DataFrame:
+        """Compare usage with shares.
+
+        Parameters
+        ----------
+        now
+            Seconds.
+
+        Returns
+        -------
+        polars.DataFrame
+            As the result of `fair_share`.
+        """
+        return standing(self._tree, self._kernel.usage(now), self.settings)

@@ -12,7 +12,7 @@ a dataclass                    an object of it; in a document, a table of its fi
 =============================  ====================================================================
 
 `check_fields` checks an object while it is made, and `Reader.build` makes one from a document. So a file has
-the keys and the rules of the class.
+the keys and the rules of the class. `described` makes the objects that options of a run hold.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from types import MappingProxyType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from batchlab.core import rules
-from batchlab.errors import shown, suggest, written
+from batchlab.core.spec import Call, Grammar, flag_of, plain
+from batchlab.errors import SimulationError, shown, suggest, written
 
-__all__ = ["Reader", "check_fields", "plain", "reduced", "refusal"]
+__all__ = ["Reader", "as_document", "check_fields", "described", "flag", "reduced", "refusal"]
 
 _T = TypeVar("_T")
 _Path = tuple[int | str, ...]
@@ -86,7 +87,7 @@ def refusal(instance: object, error: Callable[[str], Exception], text: str) -> E
     return error(f"{_label(type(instance), instance)}{text}")
 
 
-def plain(part: object) -> dict[str, object]:
+def as_document(part: object) -> dict[str, object]:
     """Return the fields of a dataclass that are not at their defaults, as values of a document.
 
     A field's metadata can have a function ``plain`` that converts its value.
@@ -273,7 +274,7 @@ def _within(path: _Path, kind: type[object], values: Mapping[str, object], text:
 
 def _plain(value: object) -> object:
     if is_dataclass(value):
-        return plain(value)
+        return as_document(value)
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -281,3 +282,73 @@ def _plain(value: object) -> object:
     if value == math.inf:
         return "inf"  # JSON has no such number
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_Kind = TypeVar("_Kind")
+
+
+def described(kind: type[_Kind], name: str, value: object, example: str) -> _Kind:
+    """Return an object of a dataclass.
+
+    Parameters
+    ----------
+    kind
+        The dataclass.
+    name
+        The option, for errors.
+    value
+        An object of the dataclass; a mapping of its fields; arguments as text, ``"launch=2, billed=false"``;
+        or a sequence of such texts.
+    example
+        Such a text.
+
+    Raises
+    ------
+    SimulationError
+        If it is none of these, or a field breaks its rule; the message begins with the option, and the field.
+    """
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value):
+        value = ", ".join(value)
+    if isinstance(value, str):
+        value = _arguments(name, value, example)
+    if not isinstance(value, Mapping):
+        rule = f'must be a batchlab.{kind.__name__}, a table of its fields, a text as "{example}", or None'
+        raise SimulationError(f"{name} = {shown(value)}; {rule}.")
+    dataclass: Any = kind
+    known = [field.name for field in fields(dataclass)]
+    for key in value:
+        if key not in known:
+            raise SimulationError(f"{name}.{key}: no such key.{suggest(str(key), known)}")
+    for field in fields(dataclass):
+        if field.default is MISSING and field.name not in value:
+            raise SimulationError(f"{name}.{field.name} is missing; add it.")
+    try:
+        return kind(**value)
+    except SimulationError as error:
+        raise SimulationError(f"{name}.{error}") from None
+
+
+def flag(name: str, value: object) -> bool:
+    """Return a field that is true or false; as text in any case.
+
+    Raises
+    ------
+    SimulationError
+        If it is neither.
+    """
+    return rules.check(SimulationError, name, value, flag_of)
+
+
+def _arguments(name: str, text: str, example: str) -> dict[str, object]:
+    """Read ``key=value, key=value``; a value with parentheses, such as a distribution, is its text."""
+    spec, call = Grammar(name, SimulationError, example).arguments(text, f"{name}: ")
+    if call.values or not call.keys:
+        raise SimulationError(f"{name} = {shown(text)}; must name each value, as {example}.")
+    return {
+        key: spec.text[each.position : each.end].strip()
+        if isinstance(each.value, Call) and each.value.has_parentheses
+        else plain(each.value)
+        for key, each in call.keys.items()
+    }

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 from batchlab.core import rules
-from batchlab.core.described import described, flag
+from batchlab.core.form import described, flag
 from batchlab.errors import SimulationError, shown, suggest
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from batchlab.core import rules
-from batchlab.core.described import described
+from batchlab.core.form import described
 from batchlab.errors import SimulationError
 
 __all__ = ["Sensing"]

@@ -7,10 +7,18 @@
 """
 
 from batchlab.core.lazy import make_dir
-from batchlab.placement.hops import Hops, distance, hops
 from batchlab.placement.orders import axes_order, box_order, hilbert_order, level_order, random_order
-from batchlab.placement.ranks import custom, cyclic, one_per_node, packed
-from batchlab.placement.reorder import hop_bytes, reorder
+from batchlab.placement.ranks import (
+    Hops,
+    custom,
+    cyclic,
+    distance,
+    hop_bytes,
+    hops,
+    one_per_node,
+    packed,
+    reorder,
+)
 
 __all__ = [
     "Hops",

@@ -16,7 +16,7 @@ from matplotlib.colors import ListedColormap, Normalize, to_rgba
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
 from batchlab.errors import ResultError
-from batchlab.placement.layout import Layout, layout_of
+from batchlab.placement.orders import Layout, layout_of
 from batchlab.platform import Dragonfly, Torus
 from batchlab.plot.canvas import (
     GRID,

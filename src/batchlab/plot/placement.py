@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from batchlab.errors import PlatformError, ResultError, shown
-from batchlab.placement.layout import layout_of
+from batchlab.placement.orders import layout_of
 from batchlab.platform import Dragonfly, FatTree, Torus
 from batchlab.plot.canvas import GRID, INK, choice
 from batchlab.result.table import cut_since, since

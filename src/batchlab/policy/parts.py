@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 with deferred(__name__):
     from batchlab import placement
-    from batchlab.placement import layout as placement_layout
+    from batchlab.placement import orders as placement_orders
     from batchlab.platform import hops
     from batchlab.policy import orders
 
@@ -214,7 +214,7 @@ class _Rule:
     def fabric(self, system: System) -> Fabric:
         """Return the network with the positions of nodes; a torus, if the allocator needs one."""
         try:
-            layout = placement_layout.layout_of(system)
+            layout = placement_orders.layout_of(system)
             if ALLOCATORS[self.call.name].needs == "torus":
                 layout.torus()
         except PlatformError as error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, overload
 import numpy as np
 import polars as pl
 
-from batchlab.accounting.tree import AccountTree
+from batchlab.accounting.fair_share import AccountTree
 from batchlab.core.vocabulary import KEY_EVENTS
 from batchlab.errors import ResultError
 from batchlab.result import platform

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from batchlab.core import rules
-from batchlab.core.described import described, flag
+from batchlab.core.form import described, flag
 from batchlab.errors import SimulationError
 
 if TYPE_CHECKING:

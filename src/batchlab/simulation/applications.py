@@ -118,7 +118,7 @@ def application_inputs(
 
 def _fabric(system: System) -> Fabric:
     """Return the network topology and the position of each node in it."""
-    from batchlab.placement.layout import layout_of  # noqa: PLC0415  # as above
+    from batchlab.placement.orders import layout_of  # noqa: PLC0415  # as above
 
     try:
         layout = layout_of(system)

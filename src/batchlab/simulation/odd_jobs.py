@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from batchlab.accounting.tree import AccountTree
+from batchlab.accounting.fair_share import AccountTree
 from batchlab.errors import SystemDescriptionError, shown
 from batchlab.simulation.priorities import account_finder, needs_accounts, needs_qos
 from batchlab.workload.attributes import UNKNOWN, attribute, left_out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 import polars as pl
 
-from batchlab.accounting.tree import AccountTree
+from batchlab.accounting.fair_share import AccountTree
 from batchlab.errors import PolicyError, SystemDescriptionError, WorkloadError, shown, suggest
 from batchlab.policy.orders import Multifactor
 from batchlab.system import FairShare

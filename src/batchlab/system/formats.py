@@ -110,7 +110,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, get_args
 
 from batchlab.core import rules
-from batchlab.core.form import Reader, plain
+from batchlab.core.form import Reader, as_document
 from batchlab.core.units import plain_number
 from batchlab.errors import SystemDescriptionError, shown, suggest, written
 from batchlab.system.fields import RESOURCES, Count, Resources, StartTime, Title, group_name
@@ -161,7 +161,7 @@ def described(system: System) -> dict[str, object]:
         "start_time": plain_number(system.start_time),
         "equivalence": dict(system.equivalence),
     }
-    return head | plain(system)
+    return head | as_document(system)
 
 
 def _value(value: object) -> str:

@@ -1,18 +1,39 @@
-"""The rules of Rumyantsev, Morozova and Basmadjian (2018): constant, random, by jobs, by workload."""
+"""The controls of service rates (S19), and their spec strings: ``"workload(1e5, 3e5, rates=[2.0, 2.66])"``.
+
+Rules of Rumyantsev, Morozova and Basmadjian (2018): constant, random, by jobs, by workload. Governors like
+those of Linux: the rate follows the load of processors.
+"""
 
 from __future__ import annotations
 
 import math
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
 
 from batchlab.control.rate_control import KernelControl, RateControl, plain
 from batchlab.core import rules
-from batchlab.errors import SimulationError, shown
+from batchlab.core.spec import Grammar
+from batchlab.core.spec import plain as value_of
+from batchlab.errors import SimulationError, shown, suggest
 
-__all__ = ["ConstantRate", "CountHysteresis", "RandomisedRate", "WorkloadHysteresis"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "CONTROLS",
+    "ConstantRate",
+    "CountHysteresis",
+    "Ondemand",
+    "Performance",
+    "Powersave",
+    "RandomisedRate",
+    "Schedutil",
+    "WorkloadHysteresis",
+    "parse_control",
+]
 
 Thresholds = float | Sequence[float]
 
@@ -252,3 +273,211 @@ class WorkloadHysteresis(_Hysteresis):
         del seed
         flags = {"weighted": self.weighted, "printed": self.printed}
         return {"rule": "workload", "low": self.steps("low"), "high": self.steps("high"), **flags}
+
+
+@dataclass(frozen=True)
+class Performance(RateControl):
+    """Always the highest rate.
+
+    Examples
+    --------
+    >>> str(Performance(rates=(1.2, 2.4)))
+    'performance(rates=[1.2, 2.4])'
+    """
+
+    name: ClassVar[str] = "performance"
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Return the kernel's settings of the rule."""
+        del seed
+        return {"rule": "constant", "first": len(self.rates) - 1}
+
+
+@dataclass(frozen=True)
+class Powersave(RateControl):
+    """Always the lowest rate, which must be > 0.
+
+    Raises
+    ------
+    SimulationError
+        If the lowest rate is 0.
+
+    Examples
+    --------
+    >>> str(Powersave())
+    'powersave'
+    """
+
+    name: ClassVar[str] = "powersave"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rates[0] == 0:
+            rule = "the lowest must be > 0, for it is the only one in use"
+            raise SimulationError(f"rates = {shown(self.rates)}; {rule}.")
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Return the kernel's settings of the rule."""
+        del seed
+        return {"rule": "constant"}
+
+
+@dataclass(frozen=True)
+class _Governor(RateControl):
+    """A governor that samples the load at multiples of an interval while jobs are in service."""
+
+    interval: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rules.hold(self, SimulationError, interval=rules.SECONDS_ABOVE_0)
+
+
+@dataclass(frozen=True)
+class Ondemand(_Governor):
+    """Linux's ondemand governor: the highest rate if the load exceeds a threshold, otherwise proportional.
+
+    At each sample, the load is the mean share of processors held by jobs since the previous sample. Above
+    ``threshold``, the rate is the highest; otherwise it is the lowest rate of the ladder that is at least
+    r_min + load · (r_max − r_min).
+
+    Parameters
+    ----------
+    threshold
+        In (0, 1].
+    interval
+        Seconds between two samples, > 0.
+
+    Raises
+    ------
+    SimulationError
+        If a parameter is out of its range.
+
+    References
+    ----------
+    .. [1] V. Pallipadi, A. Starikovskiy: The ondemand governor. Linux Symposium 2006
+    """
+
+    name: ClassVar[str] = "ondemand"
+    threshold: float = 0.8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rules.hold(self, SimulationError, threshold=rules.Number(above=0, most=1))
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Return the kernel's settings of the rule."""
+        del seed
+        return {"rule": "ondemand", "threshold": float(self.threshold), "interval": float(self.interval)}
+
+
+@dataclass(frozen=True)
+class Schedutil(_Governor):
+    """Modelled on Linux's schedutil: 1.25 times the highest rate times the utilisation, rounded up to a rate.
+
+    The utilisation is the share of processors held by jobs, times the present rate over the highest, as an
+    exponential average with a half-life of ``window`` seconds.
+
+    Parameters
+    ----------
+    window
+        Seconds, > 0.
+    interval
+        Seconds between two samples, > 0.
+
+    Raises
+    ------
+    SimulationError
+        If a parameter is out of its range.
+
+    References
+    ----------
+    .. [1] Linux kernel: Documentation/scheduler/schedutil.rst
+    """
+
+    name: ClassVar[str] = "schedutil"
+    window: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rules.hold(self, SimulationError, window=rules.SECONDS_ABOVE_0)
+
+    def kernel_rule(self, seed: int) -> KernelControl:
+        """Return the kernel's settings of the rule."""
+        del seed
+        return {"rule": "schedutil", "window": float(self.window), "interval": float(self.interval)}
+
+
+_SPECS = Grammar("control", SimulationError, '"powersave" or "workload(1e5, 3e5)"')
+
+CONTROLS: Mapping[str, type[RateControl]] = MappingProxyType(
+    {
+        rule.name: rule
+        for rule in (
+            ConstantRate,
+            RandomisedRate,
+            CountHysteresis,
+            WorkloadHysteresis,
+            Performance,
+            Powersave,
+            Ondemand,
+            Schedutil,
+        )
+    }
+)
+"""The built-in rules by their names in spec strings."""
+
+
+def parse_control(spec: str) -> RateControl:
+    """Parse the spec string of a control.
+
+    Parameters
+    ----------
+    spec
+        A name of `CONTROLS`, with parameters in parentheses: by position, or by name.
+
+    Returns
+    -------
+    RateControl
+        ``parse_control(str(control)) == control``.
+
+    Raises
+    ------
+    SimulationError
+        If the rule is unknown, or does not have these parameters.
+
+    Examples
+    --------
+    >>> parse_control("count(1, 3)").rates
+    (1.0, 2.0)
+    """
+    if not isinstance(spec, str):
+        raise SimulationError(
+            f"control = {shown(spec)}; must be a RateControl, or its spec: {_SPECS.example}."
+        )
+    _, call = _SPECS.parse(spec, f"control = {shown(spec)}: ")
+    rule = CONTROLS.get(call.name)
+    if rule is None:
+        raise SimulationError(
+            f"control = {spec!r}: no rule named {call.name!r}.{suggest(call.name, CONTROLS)}"
+        )
+    given = [value_of(each.value) for each in call.values]
+    return _made(rule, spec, given, {key: value_of(each.value) for key, each in call.keys.items()})
+
+
+def _made(rule: type[RateControl], spec: str, given: list[object], named: dict[str, object]) -> RateControl:
+    if len(given) > len(rule.positional):
+        takes = ", ".join(rule.positional) or "none"
+        raise SimulationError(f"control = {spec!r}: {len(given)} values by place; {rule.name} takes {takes}.")
+    by_place = dict(zip(rule.positional, given, strict=False))
+    known = [*rule.positional, *(each.name for each in fields(rule) if rule.name != "constant")]
+    known = [*dict.fromkeys([*known, "groups"])]
+    for name in named:
+        if name not in known:
+            raise SimulationError(f"control = {spec!r}: no parameter {name!r}.{suggest(name, known)}")
+        if name in by_place:
+            raise SimulationError(f"control = {spec!r}: {name} is given twice; give it once.")
+    try:
+        return rule(**by_place, **named)  # type: ignore[arg-type]  # its constructor checks them
+    except SimulationError as error:
+        raise SimulationError(f"control = {spec!r}: {error}") from None
