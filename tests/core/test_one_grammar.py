@@ -109,9 +109,10 @@ def options_of_a_run() -> Iterator[tuple[str, Door]]:
         yield f"sharing {name}", Door(spec_of(bl.NetworkModel.of, f"{name}("), model_kinds)
     kinds = {"keep": NUMBER, "suspend": NUMBER, **kinds_of(bl.NodeSleep)}
     yield "sleep", Door(spec_of(bl.NodeSleep.parse, "timeout("), kinds, {"off": "99"})
-    phases = dict.fromkeys(PHASES, NUMBER)
+    phases: dict[str, str] = dict.fromkeys(PHASES, NUMBER)
+    phases |= kinds_of(bl.Overheads)
     for name, kinds in (
-        ("overheads", {**phases, **kinds_of(bl.Overheads)}),
+        ("overheads", phases),
         ("invocation", kinds_of(Invocation)),
         ("sensing", kinds_of(bl.Sensing)),
     ):
