@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -92,6 +93,27 @@ def test_a_run_is_known_by_all_that_determines_it(other: dict[str, object], tmp_
     parts: dict[str, object] = {"workloads": small(), "systems": SYSTEM, "policies": "fcfs"}
     Experiment(**parts).run(store=tmp_path / "runs")  # type: ignore[arg-type]
     Experiment(**{**parts, **other}).run(store=tmp_path / "runs")  # type: ignore[arg-type]
+    assert journal(tmp_path / "runs").count("finished") == 2
+
+
+OTHER_GROUPS = {
+    "name": "large",
+    "count": 3,
+    "resources": {"core": 8},
+    "sleep_states": (bl.SleepState(name="off", enter_time=5, wake_time=60, after=300),),
+    "weight": 7,
+    "features": ("fast",),
+}
+"""Another value of each field of a group of nodes."""
+
+
+@pytest.mark.parametrize("field", [each.name for each in dataclasses.fields(bl.NodeGroup)])
+def test_a_run_is_known_by_every_field_of_its_nodes(field: str, tmp_path: Path) -> None:
+    """Systems that differ in one field of a group have runs of their own."""
+    group = bl.NodeGroup("nodes", 2, {"core": 4})
+    other = dataclasses.replace(group, **{field: OTHER_GROUPS[field]})
+    for each in (group, other):
+        Experiment(small(), bl.System((each,)), "fcfs").run(store=tmp_path / "runs")
     assert journal(tmp_path / "runs").count("finished") == 2
 
 

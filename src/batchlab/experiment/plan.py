@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from batchlab import _kernel
+from batchlab.core.form import as_document
 from batchlab.errors import BatchlabError, ExperimentError, shown, suggest
 from batchlab.experiment.fingerprint import fingerprint
 from batchlab.policy import Policy
@@ -163,13 +164,16 @@ def _some(argument: str, found: dict[str, _T]) -> dict[str, _T]:
 
 
 def _described(system: System) -> dict[str, object]:
+    document = {**described(system), "start_time": system.start_time}
+    del document["name"]
     # Pairs, because results keep resources in the order of the system.
-    groups = [[group.name, group.count, list(map(list, group.resources.items()))] for group in system.groups]
-    found = {**described(system), "groups": groups, "start_time": system.start_time}
-    del found["name"]
+    document["groups"] = [
+        {**as_document(group), "resources": list(map(list, group.resources.items()))}
+        for group in system.groups
+    ]
     if system.platform is None:
-        return found
-    return {**found, "platform": fingerprint(system.platform, "systems"), "hosts": list(system.hosts)}
+        return document
+    return {**document, "platform": fingerprint(system.platform, "systems"), "hosts": list(system.hosts)}
 
 
 def _control(control: RateControl) -> str:
