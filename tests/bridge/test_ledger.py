@@ -15,10 +15,10 @@ from batchlab.bridge.elastisim.jobs import (
     RESERVED,
     RUNNING,
     JobEntry,
-    JobType,
     Ledger,
     Reply,
 )
+from batchlab.core.vocabulary import JobType
 from batchlab.errors import AlgorithmError
 from support.elastisim_ledger import Books, lines_of, project
 from support.elastisim_projects import job_of

@@ -96,11 +96,11 @@ def test_a_run_is_known_by_all_that_determines_it(other: dict[str, object], tmp_
     assert journal(tmp_path / "runs").count("finished") == 2
 
 
-OTHER_GROUPS = {
+OTHER_GROUPS: dict[str, Any] = {
     "name": "large",
     "count": 3,
     "resources": {"core": 8},
-    "sleep_states": (bl.SleepState(name="off", enter_time=5, wake_time=60, after=300),),
+    "sleep_states": (bl.SleepState("off", enter_time=5, wake_time=60),),
     "weight": 7,
     "features": ("fast",),
 }
