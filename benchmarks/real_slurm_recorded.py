@@ -3,7 +3,7 @@
 `python benchmarks/real_slurm_recorded.py OUT [--runs 5] [--cases NAME …] [--busy 2]` feeds each recorded
 stream to a real Slurm under its recorded configuration, with `--clock auto`, so many times. It prints P and
 the mean turnaround against each recorded run, beside P of two recorded runs and what was lost. `--clock real`
-does the same in real time: what a run of today is from a recorded one without a clock of ours. `--busy N`
+does the same in real time; `--real OUT …` counts such runs among the recorded ones. `--busy N`
 keeps N processes busy beside it. OUT gets the jobs of each run, and a line in `runs.jsonl`;
 runs that are there are not made again.
 
@@ -192,16 +192,18 @@ def turnaround(jobs: pl.DataFrame) -> float:
     return fmean((jobs["end_time"] - jobs["submit_time"]).to_list())
 
 
-def line_of(case: Recorded, rows: list[dict[str, Any]], out: Path) -> str:
+def line_of(case: Recorded, rows: list[dict[str, Any]], out: Path, more: list[Path]) -> str:
     """Write the line of the table of a case."""
     jobs = case.jobs()
     recorded = [case.real(run, jobs) for run in case.runs]
+    later = (path for folder in more for path in sorted((folder / case.name).glob("run-*.parquet")))
+    recorded += [completed(pl.read_parquet(path)) for path in later]
     made = [completed(pl.read_parquet(out / case.name / f"run-{row['run']}.parquet")) for row in rows]
-    apart: list[float | None] = [distance(*pair) for pair in combinations(recorded, 2)]
+    apart = [distance(*pair) for pair in combinations(recorded, 2)]
     against = [distance(one, other) for one in recorded for other in made]
     among = [distance(*pair) for pair in combinations(made, 2)]
     real, virtual = fmean(map(turnaround, recorded)), [turnaround(each) for each in made]
-    reference = apart[0] if apart else case.apart
+    reference = median(apart) if apart else case.apart
     ratio = f" ({median(against) / reference:.2f})" if reference else ""
     cells = (
         case.name,
@@ -231,6 +233,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="number of busy processes beside")
+    parser.add_argument("--real", nargs="*", type=Path, default=[], metavar="OUT")
     parser.add_argument("--clock", default="auto", choices=["auto", "real"])
     parser.add_argument("--cases", nargs="+", metavar="NAME", choices=[case.name for case in CASES])
     given = parser.parse_args()
@@ -256,7 +259,7 @@ def main() -> None:
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for case in cases:
         if own := [row for row in known if row["case"] == case.name]:
-            print(line_of(case, own, given.out))
+            print(line_of(case, own, given.out, given.real))
 
 
 if __name__ == "__main__":
