@@ -18,6 +18,8 @@ __all__ = ["FOLDER", "Page", "pages", "public_names"]
 
 FOLDER = "reference"
 # What a scheduler sees is made in the kernel.
+_HOMES = {"batchlab.twin": "batchlab.slurm.twin"}
+"""Names of packages that stand elsewhere."""
 _HOME_OF_KERNEL = "batchlab.seam"
 
 
@@ -138,6 +140,8 @@ def _directive(name: str, module: str) -> str:
 def _comment(name: str, module: str) -> list[str]:
     """Find the docstring below the assignment of a constant."""
     room = importlib.import_module(".".join(module.split(".")[:2]))
+    if not hasattr(room, "__path__"):
+        room = importlib.import_module(_HOMES[room.__name__])
     below = pkgutil.walk_packages(room.__path__, f"{room.__name__}.")
     for each in [module, *(entry.name for entry in below)]:
         found = ModuleAnalyzer.for_module(each).find_attr_docs().get(("", name))

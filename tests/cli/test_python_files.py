@@ -119,8 +119,8 @@ def test_comparisons_take_them(mine: str, capsys: pytest.CaptureFixture[str]) ->
     written = answer("compare", "small.swf", *own, *watched, "--executor", "processes", capsys=capsys)
     lines = [line.split() for line in written.splitlines() if line]
     assert lines[1:4] == [["A", f"{mine}:Mine"], ["B", f"{mine}:Mine(most=1)"], ["C", "fcfs"]]
-    assert lines[5][-1] == "energy"
-    assert all(line[-1] == "Wh" for line in lines[6:9])
+    assert lines[6][-1] == "energy"
+    assert all(line[-1] == "Wh" for line in lines[7:10])
 
 
 def test_experiments_take_them(mine: str, specification: Path, capsys: pytest.CaptureFixture[str]) -> None:

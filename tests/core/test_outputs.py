@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 SOURCE = Path(bl.__file__).parent
 # What writes files of its own: by names that are hashes, in a folder that it has made, or temporary ones.
 OWN = {
-    *("atomic.py", "outputs.py", "result/manifest.py", "result/archive.py", "experiment/output.py"),
+    *("core/outputs.py", "result/manifest.py", "result/archive.py", "experiment/output.py"),
     *("experiment/store.py", "trace/traces.py", "trace/store.py", "monitor/runs.py"),
     *("slurm/virtual/layout.py", "slurm/virtual/supervisor.py"),
-    *("plot/picture.py", "report/pictures.py", "bridge/elastisim/runner.py"),
+    *("plot/canvas.py", "report/page.py", "bridge/elastisim/runner.py"),
     # Copies of standard input, and the null device.
-    *("cli/spooled.py", "cli/standard_output.py"),
+    *("cli/spooled.py", "cli/process.py"),
 }
 _WRITES = re.compile(r"atomic_write\(|savefig\(|\.write_text\(|\.write_bytes\(|open\([^)]*\"[wax]b?\"")
 
