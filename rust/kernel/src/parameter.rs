@@ -1,6 +1,6 @@
 //! Parameters of rules: one table per rule, from which specs, checks, documentation and the binding are derived.
 //!
-//! [`parameters!`] declares a struct and its table at once, so that a parameter has one line.
+//! `parameters!` declares a struct and its table at once, so that a parameter has one line.
 use std::ops::RangeInclusive;
 
 /// The value of a parameter.

@@ -115,10 +115,10 @@ impl SwfStream {
             return Err(failed(py, &simulation));
         }
         let (feed, scenario, state) = simulation.into_parts();
-        let notes = notes(py, feed.parser())?;
+        let of_log = notes(py, feed.parser())?;
         let (summary, mut found) = py.detach(|| feed.finish(&scenario, &state)).map_err(ended)?;
         let result = PyDict::new(py);
-        result.set_item("notes", notes)?;
+        result.set_item("notes", of_log)?;
         result.set_item("metrics", metrics(py, &summary, &machine.resources)?)?;
         result.set_item("log", beside(py, &mut found.both, &machine.resources, &machine.totals())?)?;
         result.set_item("asked", (found.without_limit, found.with_memory))?;

@@ -17,6 +17,7 @@ impl Total {
     }
 
     /// The sum so far.
+    #[must_use]
     pub fn value(self) -> f64 {
         self.sum + self.lost
     }

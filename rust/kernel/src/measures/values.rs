@@ -89,7 +89,9 @@ impl<const COLUMNS: usize> Values<COLUMNS> {
 pub fn describe(mut numbers: Vec<f64>) -> Described {
     let count = numbers.len() as u64;
     let mut total = Total::default();
-    numbers.iter().for_each(|&number| total.add(number));
+    for &number in &numbers {
+        total.add(number);
+    }
     let mean = (count > 0).then(|| total.value() / count as f64);
     Described { mean, quantiles: quantiles_of(&mut numbers, count) }
 }

@@ -18,7 +18,7 @@ const OPTION: &str = "SchedulerParameters";
 
 parameters! {
     /// Parameters of the rule `slurm`; names, units and defaults as in slurm.conf.
-    #[expect(clippy::struct_excessive_bools, reason = "options of slurm.conf")]
+    #[expect(clippy::doc_markdown, reason = "these texts are shown to users too")]
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct SlurmParameters {
         /// How nodes are selected: `linear`, whole nodes (select/linear); or `cores`, nodes shared by CPUs, memory and
