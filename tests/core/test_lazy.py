@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 import batchlab as bl
+from batchlab.core.lazy import deferred
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +53,32 @@ def test_ctrl_c_during_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         signal.signal(signal.SIGINT, before)
         for name in ("interrupted", "interrupted.answers"):
             sys.modules.pop(name, None)
+
+
+def test_threads_that_defer_imports_leave_the_usual_one() -> None:
+    """A block that begins within that of another thread waits for its end."""
+    usual = builtins.__import__
+    first_is_in, first_may_leave = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with deferred("first"):
+            first_is_in.set()
+            first_may_leave.wait(60)
+
+    def second() -> None:
+        with deferred("second"):
+            pass
+
+    threads = [threading.Thread(target=each) for each in (first, second)]
+    threads[0].start()
+    assert first_is_in.wait(60)
+    threads[1].start()
+    threads[1].join(0.2)
+    assert threads[1].is_alive()
+    first_may_leave.set()
+    for each in threads:
+        each.join(60)
+    assert builtins.__import__ is usual
 
 
 def test_deferred_modules_are_imported_when_they_are_used(

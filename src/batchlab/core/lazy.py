@@ -20,6 +20,10 @@ from typing import Any
 __all__ = ["attach", "deferred", "gather", "import_late", "make_dir"]
 
 
+# Of several threads, each must put back what it found.
+_DEFERRING = threading.RLock()
+
+
 class _DeferredModule:
     """Stands for a module, and imports it whenever a name of it is used."""
 
@@ -49,7 +53,17 @@ def deferred(importer: str) -> Iterator[None]:
     >>> units.format_duration(90)
     '00:01:30'
     """
-    usual = builtins.__import__
+    with _DEFERRING:
+        usual = builtins.__import__
+        builtins.__import__ = _delayed(importer, usual)
+        try:
+            yield
+        finally:
+            builtins.__import__ = usual
+
+
+def _delayed(importer: str, usual: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what takes the place of ``__import__`` while a module lists its deferred imports."""
 
     def delay(package: str, namespace: Any = None, *others: Any) -> Any:  # noqa: ANN401  # as the usual one
         if namespace is None or namespace.get("__name__") != importer:
@@ -57,11 +71,7 @@ def deferred(importer: str) -> Iterator[None]:
         _locals, names, *_level = others
         return SimpleNamespace(**{each: _DeferredModule(f"{package}.{each}") for each in names})
 
-    builtins.__import__ = delay  # type: ignore[assignment]  # it returns what stands for modules
-    try:
-        yield
-    finally:
-        builtins.__import__ = usual
+    return delay
 
 
 def attach(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
