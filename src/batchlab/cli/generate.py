@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from batchlab.cli.declared_options import takes_reading_options
-from batchlab.cli.failure import is_in_directory, wrong_usage
+from batchlab.cli.failure import wrong_usage
 from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
     OUTPUT,
@@ -18,6 +18,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     amounts,
     existing_file,
     numbers,
+    out_file,
     seed_number,
     whole_number,
 )
@@ -131,15 +132,7 @@ _Nodes = Annotated[
 _Cores = Annotated[int | None, whole_number("Cores of each node.", MACHINE)]
 _Out = Annotated[
     Path,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        dir_okay=False,
-        callback=is_in_directory,
-        rich_help_panel=OUTPUT,
-        help="The workload: .swf, .swf.gz, .csv or .parquet.",
-    ),
+    out_file("The workload: .swf, .swf.gz, .csv or .parquet."),
 ]
 _Writer = Annotated[
     str | None,
@@ -340,15 +333,7 @@ _Exclusive = Annotated[
 ]
 _MixedOut = Annotated[
     Path,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        dir_okay=False,
-        callback=is_in_directory,
-        rich_help_panel=OUTPUT,
-        help="The workload: .csv or .parquet.",
-    ),
+    out_file("The workload: .csv or .parquet."),
 ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from batchlab.cli.failure import at_least_one, is_seed, wrong_usage
+from batchlab.cli.failure import at_least_one, is_in_directory, is_seed, wrong_usage
 from batchlab.core.declared import NeedsTables
 from batchlab.core.lazy import deferred
 
@@ -54,6 +54,7 @@ __all__ = [
     "log_file",
     "numbers",
     "out_directory",
+    "out_file",
     "policy_spec",
     "seed_number",
     "system_file",
@@ -177,6 +178,19 @@ def directory(text: str, panel: str | None = None, *, exists: bool = False) -> o
 def out_directory(text: str, panel: str | None = None) -> object:
     """Describe the option with the directory of results."""
     return typer.Option("--out", "-o", metavar="DIR", file_okay=False, rich_help_panel=panel, help=text)
+
+
+def out_file(text: str) -> object:
+    """Describe the option with the file of the answer."""
+    return typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        dir_okay=False,
+        callback=is_in_directory,
+        rich_help_panel=OUTPUT,
+        help=text,
+    )
 
 
 def policy_spec(text: str, panel: str | None = None, default: str | None = None) -> object:

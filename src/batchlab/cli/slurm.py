@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from batchlab.cli.declared_options import takes_reading_options, takes_run_options
-from batchlab.cli.failure import check_page, is_in_directory, wrong_usage
+from batchlab.cli.failure import check_page, wrong_usage
 from batchlab.cli.node_events import outages_of
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
@@ -18,6 +18,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     NodeEvents,
     OutputFormat,
     existing_file,
+    out_file,
     whole_number,
 )
 from batchlab.cli.output import as_json, progress_bar
@@ -136,15 +137,7 @@ _Tolerance = Annotated[
 ]
 _Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        dir_okay=False,
-        callback=is_in_directory,
-        rich_help_panel=OUTPUT,
-        help="Gets what was found, as TOML: for --fitted of batchlab slurm what-if and batchlab run.",
-    ),
+    out_file("Gets what was found, as TOML: for --fitted of batchlab slurm what-if and batchlab run."),
 ]
 
 

@@ -11,7 +11,8 @@ from operator import itemgetter
 from typing import Any
 
 from batchlab.core import rules
-from batchlab.core.spec import Grammar, flag_of, plain
+from batchlab.core.form import flag
+from batchlab.core.spec import Grammar, plain
 from batchlab.core.units import format_number
 from batchlab.core.vocabulary import WAKING_CAUSES, WakingCause
 from batchlab.errors import SimulationError, shown, suggest
@@ -145,7 +146,7 @@ class NodeSleep:
             given["after"] = plain(call.values[0].value)
         elif by_state:
             given["after"] = by_state
-        given |= {name: _flag(name, given[name]) for name in _FLAGS if name in given}
+        given |= {name: flag(name, given[name]) for name in _FLAGS if name in given}
         if isinstance(given.get("keep"), str):
             given["keep"] = _steps_of(given["keep"])
         return cls(**given)
@@ -211,13 +212,6 @@ def _seconds(time: object) -> float:
     except ValueError:
         rule = "must be a time of day as '08:00', or seconds"
         raise SimulationError(f"keep[{shown(time)}]; {rule}.") from None
-
-
-def _flag(name: str, value: object) -> bool:
-    try:
-        return flag_of(value)
-    except ValueError as error:
-        raise SimulationError(f"{name} = {shown(value)}; {error}.") from None
 
 
 def _steps_of(text: str) -> list[tuple[str | float, float]]:

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from batchlab.errors import one_line, suggest
 from batchlab.slurm.configuration.keys import key_table
@@ -28,6 +28,9 @@ __all__ = [
     "read_qualities",
 ]
 
+_Names: TypeAlias = "Mapping[str, tuple[str, ...]]"
+
+_MINUTES = {"MaxWallDurationPerJob": ("MaxWallDurationPerJob", "MaxWall"), "GrpWall": ("GrpWall",)}
 _QUALITY_COUNTS = {
     "GrpJobs": ("GrpJobs",),
     "GrpSubmitJobs": ("GrpSubmitJobs", "GrpSubmit"),
@@ -98,9 +101,7 @@ class Quality:
 
 def quality(settings: Settings, place: Place) -> Quality:
     """Create a quality of service from its settings."""
-    counts = {key: settings.whole(*names) for key, names in _QUALITY_COUNTS.items()}
-    amounts = {key: settings.value(tres, *names) for key, names in _QUALITY_AMOUNTS.items()}
-    minutes = {key: settings.value(KINDS["minutes"], *names) for key, names in _MINUTES.items()}
+    limits = _limits(settings, _QUALITY_COUNTS, _QUALITY_AMOUNTS)
     grace = settings.find("GraceTime")
     modes = tuple(mode for mode in settings.options("PreemptMode") if mode not in {"cluster", "off"})
     return Quality(
@@ -114,11 +115,31 @@ def quality(settings: Settings, place: Place) -> Quality:
         exempt_time=settings.time("PreemptExemptTime"),
         grace_time=0.0 if grace is None else _grace(grace),
         flags=frozenset(settings.options("Flags")),
-        counts={key: value for key, value in counts.items() if value is not None},
-        amounts={key: value for key, value in amounts.items() if value},
-        minutes={
+        counts=limits.counts,
+        amounts=limits.amounts,
+        minutes=limits.minutes,
+    )
+
+
+class _Limits(NamedTuple):
+    """The limits that are set, by the longer name."""
+
+    counts: dict[str, int]
+    amounts: dict[str, Mapping[str, int | None]]
+    minutes: dict[str, int]
+
+
+def _limits(settings: Settings, counts: _Names, amounts: _Names) -> _Limits:
+    """Read the limits of a QOS or an association, given the names of their counts and amounts."""
+    counted = {key: settings.whole(*names) for key, names in counts.items()}
+    held = {key: settings.value(tres, *names) for key, names in amounts.items()}
+    lasting = {key: settings.value(KINDS["minutes"], *names) for key, names in _MINUTES.items()}
+    return _Limits(
+        {key: value for key, value in counted.items() if value is not None},
+        {key: value for key, value in held.items() if value},
+        {
             key: int(cast("float", value))
-            for key, value in minutes.items()
+            for key, value in lasting.items()
             if value is not None and not math.isinf(cast("float", value))
         },
     )
@@ -265,7 +286,6 @@ _AMOUNTS = {
     "MaxTRESPerNode": ("MaxTRESPerNode",),
     "MaxTRESMinsPerJob": ("MaxTRESMinsPerJob", "MaxTRESMins"),
 }
-_MINUTES = {"MaxWallDurationPerJob": ("MaxWallDurationPerJob", "MaxWall"), "GrpWall": ("GrpWall",)}
 
 
 def read_dump(
@@ -386,9 +406,7 @@ def _setting_of(
 
 def _association(settings: Settings, account: str, user: str, parent: str, place: Place) -> Association:
     """Create an association from its settings."""
-    counts = {key: settings.whole(*names) for key, names in _COUNTS.items()}
-    minutes = {key: settings.value(KINDS["minutes"], *names) for key, names in _MINUTES.items()}
-    amounts = {key: settings.value(tres, *names) for key, names in _AMOUNTS.items()}
+    limits = _limits(settings, _COUNTS, _AMOUNTS)
     listed = settings.names("QOS", "QosLevel")
     return Association(
         account=account,
@@ -398,13 +416,9 @@ def _association(settings: Settings, account: str, user: str, parent: str, place
         partition=settings.text("Partition") or "",
         shares=_shares(settings.find("Fairshare", "Share")),
         priority=settings.whole("Priority"),
-        counts={key: value for key, value in counts.items() if value is not None},
-        amounts={key: value for key, value in amounts.items() if value},
-        minutes={
-            key: int(cast("float", value))
-            for key, value in minutes.items()
-            if value is not None and not math.isinf(cast("float", value))
-        },
+        counts=limits.counts,
+        amounts=limits.amounts,
+        minutes=limits.minutes,
         qos=None if not listed else tuple(name.lower() for name in listed),
         default_qos=(settings.text("DefaultQOS", "Def QOS") or "").lower(),
     )
