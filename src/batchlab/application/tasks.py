@@ -62,7 +62,7 @@ def formula(value: object, field: str) -> Formula:
 
 
 def _plain_number(value: Any, field: str) -> float:  # noqa: ANN401  # anything may come
-    """Take what NumPy has for a number; truth values are none."""
+    """Return a number, also one of NumPy; truth values are no numbers."""
     number = rules.number_of(value)
     if number is not None:
         return float(number)

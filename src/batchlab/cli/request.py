@@ -379,7 +379,7 @@ def _check_header(log: LogRequest) -> None:
 
 
 def gives_memory(system: System) -> bool:
-    """Return whether a system is that of a slurm.conf that allocates memory to jobs."""
+    """Return whether the slurm.conf of a system allocates memory to jobs."""
     if "mem" not in system.resources or not system.policy:
         return False
 

@@ -1,7 +1,7 @@
 """Convert Batsim's workload file and its profiles to a batchlab workload, which can run under any policy.
 
-Names follow Batsim 4 and 5. The computation and communication of a profile are one parallel task, of which
-all amounts progress in lock-step: `Compute` with ``coupled=True``.
+Names follow Batsim 4 and 5. The computation and communication of a profile are one parallel task whose
+amounts progress in lock-step: `Compute` with ``coupled=True``.
 """
 
 from __future__ import annotations
