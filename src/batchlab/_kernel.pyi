@@ -1304,6 +1304,12 @@ def read_swf_file(
 ) -> SwfColumns:
     """Read a file, plain or gzip by its content."""
 
+def prepare_arrays() -> None:
+    """Finds what this module needs of NumPy, which panics when Ctrl-C breaks it off.
+
+    Without this call, the first array that is read or made does it. The package calls it while Ctrl-C waits.
+    """
+
 def node_ranges(
     offsets: NDArray[np.int64], nodes: NDArray[np.uint32], counts: NDArray[np.uint32] | None = None
 ) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import signal
+import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -53,6 +54,24 @@ def test_ctrl_c_during_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         signal.signal(signal.SIGINT, before)
         for name in ("interrupted", "interrupted.answers"):
             sys.modules.pop(name, None)
+
+
+# Ctrl-C comes where the kernel asks for NumPy's version.
+ARRAYS = """
+import numpy.lib, signal
+import batchlab as bl
+from batchlab import _kernel
+bl.Simulation
+numpy.lib.NumpyVersion = lambda version: signal.raise_signal(signal.SIGINT)
+empty = numpy.zeros(1, numpy.int64), numpy.zeros(0, numpy.uint32)
+print(_kernel.node_ranges(*empty))
+"""
+
+
+def test_the_first_array_of_the_kernel_cannot_be_broken_off() -> None:
+    """What it needs of NumPy is found when NumPy is imported: where Ctrl-C waits."""
+    done = subprocess.run([sys.executable, "-c", ARRAYS], capture_output=True, text=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
 def test_threads_that_defer_imports_leave_the_usual_one() -> None:

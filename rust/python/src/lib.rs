@@ -6,6 +6,7 @@ mod accounting;
 mod application;
 mod application_jobs;
 mod arguments;
+mod arrays;
 mod columns;
 mod conditions;
 mod control;
@@ -67,6 +68,8 @@ mod _kernel {
     use crate::application::{Application, ApplicationJobs, Formula};
     #[pymodule_export]
     use crate::application_jobs::run_job_alone;
+    #[pymodule_export]
+    use crate::arrays::prepare_arrays;
     #[pymodule_export]
     use crate::fabric::Fabric;
     #[pymodule_export]

@@ -14,8 +14,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
+
+from batchlab._kernel import prepare_arrays
 
 __all__ = ["attach", "deferred", "gather", "import_late", "make_dir"]
 
@@ -31,7 +33,7 @@ class _DeferredModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the module has
-        return getattr(import_module(self._name), name)
+        return getattr(_import(self._name), name)
 
 
 @contextmanager
@@ -93,8 +95,7 @@ def attach(package: str) -> tuple[list[str], Callable[[str], object], Callable[[
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}.{_suggestion(name, homes)}")
-        with _interrupted_afterwards():
-            value = _imported(home, name)
+        value = _imported(home, name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -141,7 +142,7 @@ def import_late(module: str, name: str) -> Any:  # noqa: ANN401  # whatever the 
 
     A module is thus imported only when its functions are used.
     """
-    return getattr(import_module(module), name)
+    return getattr(_import(module), name)
 
 
 def _suggestion(name: str, homes: dict[str, str]) -> str:
@@ -196,13 +197,24 @@ def _interrupted_afterwards() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+def _import(name: str) -> ModuleType:
+    """Import a module, with NumPy ready for the kernel if the module imports it."""
+    if name in sys.modules:
+        return import_module(name)
+    with _interrupted_afterwards():
+        module = import_module(name)
+        if "numpy" in sys.modules:
+            prepare_arrays()
+    return module
+
+
 def _imported(home: str, name: str) -> object:
     """Import a name from a module, or a module from a package."""
-    module = import_module(home)
+    module = _import(home)
     # Importing a module sets its name in the package; a name that exists already is not a module's.
     if name not in vars(module) and hasattr(module, "__path__"):
         try:
-            return import_module(f"{home}.{name}")
+            return _import(f"{home}.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"{home}.{name}":
                 raise
