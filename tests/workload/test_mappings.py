@@ -3,19 +3,16 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
+from batchlab.core.declared import declared
 from batchlab.errors import WorkloadError
 from batchlab.workload import LogMapping, Workload, read_mapped, read_sacct
 from batchlab.workload.formats import _may_be_mapped, beginning, is_table, log_format, reader_of
 from batchlab.workload.mappings.catalogue import entries
-from batchlab.workload.mappings.mapping import ROLES, Attempts, File, Times, _Column
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from batchlab.workload.mappings.mapping import ROLES, Attempts, Column, File, Times
 
 OWN = """
 [columns]
@@ -253,7 +250,7 @@ def test_attempts_make_one_job() -> None:
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ({"colums": {}}, r"colums: is not a key of a mapping\. Did you mean 'columns'\?"),
+        ({"colums": {}}, r"colums = {}; is not a key of a mapping\. Did you mean 'columns'\?"),
         (
             {"columns": {"submit": "a", "limt": "b"}},
             r"columns\.limt: no job has that\. Did you mean 'limit'\?",
@@ -262,7 +259,7 @@ def test_attempts_make_one_job() -> None:
             {"columns": {"limit": {"column": "a", "unit": "minute"}}},
             r"columns\.limit\.unit = 'minute'; must be a unit\.",
         ),
-        ({"columns": {"limit": {"colum": "a"}}}, r"columns\.limit\.colum: is not a key of a mapping"),
+        ({"columns": {"limit": {"colum": "a"}}}, r"columns\.limit\.colum = 'a'; is not a key of a mapping"),
         ({"columns": {"limit": 7}}, r"columns\.limit = 7; "),
         (
             {"columns": {"state": {"column": "a", "pattern": "("}}},
@@ -353,13 +350,13 @@ PAGE = Path(__file__).parents[2] / "docs/data-sets.md"
 def test_the_page_has_every_key() -> None:
     """The tables of the documentation are what the keys and roles say of themselves."""
     page = PAGE.read_text("utf-8")
-    nested: dict[str, type[BaseModel]] = {"file": File, "times": Times, "attempts": Attempts}
-    for name, key in LogMapping.model_fields.items():
-        inside = nested[name].model_fields if name in nested else {"": key}
+    nested: dict[str, type] = {"file": File, "times": Times, "attempts": Attempts}
+    for key, described in declared(LogMapping).items():
+        inside = declared(nested[key]) if key in nested else {"": described}
         for part, field in inside.items():
-            assert f"| `{name}{'.' if part else ''}{part}` | {field.description} |" in page
-    for name, field in _Column.model_fields.items():
-        assert f"| `{name}` | {field.description} |" in page
+            assert f"| `{key}{'.' if part else ''}{part}` | {field.help.text} |" in page
+    for key, field in declared(Column).items():
+        assert f"| `{key}` | {field.help.text} |" in page
     for name, role in ROLES.items():
         assert f"| `{name}` | {role.kind} | {role.text} |" in page
 

@@ -120,7 +120,7 @@ def declared(options: type) -> Mapping[str, Declared]:
     """Return the options of a dataclass by the names of their fields, in their order."""
     found = {}
     for field in dataclasses.fields(options):
-        kind, told = get_args(field.type)
+        kind, *_, told = get_args(field.type)
         kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
         found[field.name] = Declared(field.name, kinds, told, field.default)
     return found

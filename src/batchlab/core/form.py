@@ -8,8 +8,12 @@ The annotation of a field says which values it takes:
 ``Literal["a", "b"]``          one of the words
 a dataclass                    an object of it; in a document, a table of its fields
 ``tuple[part, ...]``           objects of a dataclass with unique names; in a document, a list of tables
+``Mapping[str, part]``         objects of a dataclass by name; in a document, a table of tables
 ``... | None``                 None too
 =============================  ====================================================================
+
+A dataclass whose tables have a short form in documents, such as a text for ``{column = "text"}``, has a
+static method ``in_full`` that returns the table, and other values as they are.
 
 `check_fields` checks an object while it is made, and `Reader.build` makes one from a document. So a file has
 the keys and the rules of the class. `described` makes the objects that options of a run hold.
@@ -46,13 +50,14 @@ class _Known:
     ----------
     rule
         What its values must be; None for any.
-    one, several
-        The dataclass of which it holds an object, or a tuple of objects.
+    one, several, named
+        The dataclass of which it holds an object, a tuple of objects, or objects by name.
     """
 
     rule: rules.Rule[object] | None = None
     one: type[Any] | None = None
     several: type[Any] | None = None
+    named: type[Any] | None = None
 
 
 def check_fields(instance: object, error: Callable[[str], Exception], where: str | None = None) -> None:
@@ -131,7 +136,7 @@ class Reader:
         self._advice = advice
         self._found: list[tuple[bool, str]] = []
 
-    def build(self, kind: type[_T], document: object) -> _T:
+    def build(self, kind: type[_T], document: object, path: _Path = ()) -> _T:
         """Return an object of a dataclass.
 
         Parameters
@@ -140,6 +145,8 @@ class Reader:
             The dataclass.
         document
             A mapping of the names of its fields to values.
+        path
+            The place of the mapping in a larger document.
 
         Raises
         ------
@@ -147,7 +154,7 @@ class Reader:
             With the path into the document, the value, the rule and the next step of the first error, and the
             number of further ones.
         """
-        built: _T | None = self._part(kind, document, ())
+        built: _T | None = self._part(kind, document, path)
         if built is not None:
             return built
         # A misspelt key is both unknown and missing; the unknown one is the better error.
@@ -156,6 +163,7 @@ class Reader:
         raise self._error(f"{first.removesuffix('.')}{more}" if more else first)
 
     def _part(self, kind: type, given: object, path: _Path) -> Any:  # noqa: ANN401  # of the class, or None
+        given = getattr(kind, "in_full", _same)(given)
         if not isinstance(given, Mapping):
             self._refuse(path, given, "must be an object of keys and values")
             return None
@@ -188,6 +196,8 @@ class Reader:
             name = path[-1]
             self._refuse(path, given, f"must be a list of {name}; in TOML write [[{name}]] before each")
             return None
+        if field.named is not None and isinstance(given, Mapping):
+            return {name: self._part(field.named, each, (*path, str(name))) for name, each in given.items()}
         if field.rule is not None:
             try:
                 return rules.check(self._error, written(path), given, field.rule)
@@ -235,14 +245,23 @@ def _known_of(kind: object) -> _Known:
         known = _known_of(others[0]) if len(others) == 1 else _Known()
         return known if known.rule is None else replace(known, rule=_or_none(known.rule))
     if origin is Annotated:
-        return replace(_known_of(inner[0]), rule=inner[1])
+        known = _known_of(inner[0])
+        # What else stands there, such as the help of an option, is no rule.
+        return replace(known, rule=next((each for each in inner[1:] if callable(each)), known.rule))
     if origin is Literal or kind is bool:
         return _Known(rules.truth if kind is bool else rules.OneOf(inner))
     if origin is tuple and inner[1:] == (...,) and is_dataclass(inner[0]):
         return _Known(rules.Parts(inner[0]), several=inner[0])  # type: ignore[arg-type]  # a class
-    if isinstance(kind, type) and is_dataclass(kind):
-        return _Known(rules.Instance(kind), one=kind)
-    return _Known()
+    if origin is Mapping and is_dataclass(inner[1]):
+        part: Any = inner[1]
+        return _Known(rules.Table(rules.text, rules.Instance(part), "names to tables"), named=part)
+    return (
+        _Known(rules.Instance(kind), one=kind) if isinstance(kind, type) and is_dataclass(kind) else _Known()
+    )
+
+
+def _same(given: object) -> object:
+    return given
 
 
 def _or_none(rule: rules.Rule[object]) -> rules.Rule[object]:

@@ -17,8 +17,6 @@ from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from batchlab._kernel import prepare_arrays
-
 __all__ = ["attach", "deferred", "gather", "import_late", "make_dir"]
 
 
@@ -204,7 +202,8 @@ def _import(name: str) -> ModuleType:
     with _interrupted_afterwards():
         module = import_module(name)
         if "numpy" in sys.modules:
-            prepare_arrays()
+            # By name: the stub of the kernel imports types of the package.
+            import_module("batchlab._kernel").prepare_arrays()
     return module
 
 

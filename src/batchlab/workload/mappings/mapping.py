@@ -1,24 +1,22 @@
 """Column mappings: the meaning of a data set's columns by role, their units, and their source."""
 
-from __future__ import annotations
-
 import os
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, NoReturn
+from typing import Annotated, Literal, NamedTuple, NoReturn, Self
 
 import polars as pl
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from batchlab.core import rules
+from batchlab.core.declared import Help
 from batchlab.core.documents import DocumentReader
+from batchlab.core.form import Reader, check_fields, reduced
 from batchlab.errors import WorkloadError, shown, suggest, written
 from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.logs.clock import check_zone
 from batchlab.workload.logs.outcomes import KNOWN_STATES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 Kind = Literal["identifier", "instant", "duration", "count", "memory", "text", "flag"]
 
@@ -101,187 +99,214 @@ _OF_WORKLOADS = {
 Value = str | int | float
 
 
-class _Model(BaseModel):
-    """A table in a mapping: unknown keys are errors, and values are not converted."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-def _names(value: object) -> object:
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return tuple(dict.fromkeys(value))
-    return (value,) if isinstance(value, str) else _listed(value)
-
-
-def _listed(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _some(value: tuple[str, ...]) -> tuple[str, ...]:
-    if not value or not all(value):
+def _names(value: object) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else rules.List(rules.text, "names")(value)
+    if not names or not all(names):
         raise ValueError("must name a column")
-    return value
+    return tuple(dict.fromkeys(names))
 
 
-def _expression(value: str) -> str:
+def _value(value: object) -> Value:
+    if isinstance(value, str):
+        return value
+    whole = rules.whole_of(value)
+    number = rules.number_of(value) if whole is None else whole
+    if number is None:
+        raise ValueError("must be a text or a number")
+    return number
+
+
+def _expression(value: object) -> str:
     _groups(value)
-    return value
+    return rules.text(value)
 
 
-def _groups(value: str) -> int:
+def _groups(value: object) -> int:
     """Return the number of groups in a regular expression of polars."""
     try:
-        return len(pl.Series([""]).str.extract_groups(value).struct.fields)
+        return len(pl.Series([""]).str.extract_groups(rules.text(value)).struct.fields)
     except UNREADABLE:
         raise ValueError("must be a regular expression") from None
 
 
-def _pattern(value: str) -> str:
+def _pattern(value: object) -> str:
     if _groups(value) != 1:
         raise ValueError("must have one group in parentheses: what it finds is the value")
-    return value
+    return rules.text(value)
 
 
-def _zone(value: str) -> str:
+def _zone(value: object) -> str:
+    name = rules.text(value)
     try:
-        check_zone(value)
+        check_zone(name)
     except WorkloadError:
         raise ValueError("must be a name of the IANA's list, as 'UTC' or 'Europe/Berlin'") from None
-    return value
+    return name
 
 
-def _time_format(value: str) -> str:
+def _time_format(value: object) -> str:
+    letters = rules.text(value)
     try:
-        pl.Series(["1"]).str.to_datetime(value, strict=False)
+        pl.Series(["1"]).str.to_datetime(letters, strict=False)
     except UNREADABLE:
-        value = ""
-    if "%" not in value:
+        letters = ""
+    if "%" not in letters:
         rule = "must be a date and a time in the letters of strftime, as '%d.%m.%Y %H:%M:%S'"
         raise ValueError(rule) from None
-    return value
+    return letters
 
 
-def _separator(value: str) -> str:
-    if len(value.encode()) != 1 or value in "\r\n":
+def _separator(value: object) -> str:
+    if len(rules.text(value).encode()) != 1 or value in ("\r", "\n"):
         raise ValueError("must be one character, as ',' or '\\t'")
-    return value
+    return rules.text(value)
 
 
-_Names = Annotated[tuple[str, ...], BeforeValidator(_names), AfterValidator(_some)]
-_Values = Annotated[tuple[Value, ...], BeforeValidator(_listed)]
-_Pattern = Annotated[str, AfterValidator(_pattern)]
-_Form = Annotated[str, AfterValidator(_expression)]
-_Format = Annotated[str, AfterValidator(_time_format)]
+_Text = Annotated[str, rules.text]
+_Names = Annotated[tuple[str, ...], _names]
+_Values = Annotated[tuple[Value, ...], rules.List(_value, "texts and numbers")]
 
 
-def _as_table(value: object) -> object:
-    return (
-        {"column": value} if isinstance(value, str | list) else {"always": value} if value is True else value
-    )
+@dataclass(frozen=True)
+class Column:
+    """Where a value of a job stands, and how it is written. In a file, a text stands for its name alone."""
+
+    column: Annotated[
+        _Names,
+        Help(
+            "Its name in the data set, or a list: of several columns the first that is known is taken. In "
+            "JSON a path: `attempts/first/detail`"
+        ),
+    ] = ()
+    unit: Annotated[
+        _Text | None,
+        Help(
+            "Of times `s`, `ms`, `us`, `ns`, `min`, `h`, `d`, of durations also `clock`; of memory `B`, "
+            "`kB`, `KiB`, …, `TiB`, or `slurm`; of counts `one`, `percent`, `milli`"
+        ),
+    ] = None
+    per: Annotated[
+        Literal["job", "node", "core", "task"], Help("Whose amount it is: `job`, `node`, `core` or `task`")
+    ] = "job"
+    missing: Annotated[_Values, Help("Values that stand for unknown")] = ()
+    unlimited: Annotated[_Values, Help("Values of a limit that stand for no limit")] = ()
+    pattern: Annotated[
+        Annotated[str, _pattern] | None, Help("A regular expression, whose group is the value")
+    ] = None
+    times: Annotated[_Text | None, Help("Another column by which the number is multiplied")] = None
+    values: Annotated[_Values, Help("The values of `exclusive` that mean yes")] = ()
+    always: Annotated[bool, Help("For `exclusive = true`: all jobs take whole nodes")] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, WorkloadError)
+
+    @staticmethod
+    def in_full(given: object) -> object:
+        """Return the table for which a name, a list of names, or true stands."""
+        if isinstance(given, str | list):
+            return {"column": given}
+        return {"always": True} if given is True else given
 
 
-class _Column(_Model):
-    column: _Names = Field(
-        default=(),
-        description="Its name in the data set, or a list: of several columns the first that is known is "
-        "taken. In JSON a path: `attempts/first/detail`",
-    )
-    unit: str | None = Field(
-        default=None,
-        description="Of times `s`, `ms`, `us`, `ns`, `min`, `h`, `d`, of durations also `clock`; of memory "
-        "`B`, `kB`, `KiB`, …, `TiB`, or `slurm`; of counts `one`, `percent`, `milli`",
-    )
-    per: Literal["job", "node", "core", "task"] = Field(
-        default="job", description="Whose amount it is: `job`, `node`, `core` or `task`"
-    )
-    missing: _Values = Field(default=(), description="Values that stand for unknown")
-    unlimited: _Values = Field(default=(), description="Values of a limit that stand for no limit")
-    pattern: _Pattern | None = Field(
-        default=None, description="A regular expression, whose group is the value"
-    )
-    times: str | None = Field(default=None, description="Another column by which the number is multiplied")
-    values: _Values = Field(default=(), description="The values of `exclusive` that mean yes")
-    always: bool = Field(default=False, description="For `exclusive = true`: all jobs take whole nodes")
-
-
-Column = Annotated[_Column, BeforeValidator(_as_table)]
-
-
-class File(_Model):
+@dataclass(frozen=True)
+class File:
     """Format of the file."""
 
-    format: Literal["csv", "parquet", "json", "swf", "pbs"] | None = Field(
-        default=None,
-        description="`csv`, `parquet`, `json` (lines, or one list), `swf` (fields between blanks) or `pbs`; "
-        "known by the content",
-    )
-    separator: Annotated[str, AfterValidator(_separator)] | None = Field(
-        default=None, description="Between the fields of CSV; known by the first line"
-    )
-    names: _Names | None = Field(default=None, description="The names of the columns of a file without them")
+    format: Annotated[
+        Literal["csv", "parquet", "json", "swf", "pbs"] | None,
+        Help(
+            "`csv`, `parquet`, `json` (lines, or one list), `swf` (fields between blanks) or `pbs`; known by "
+            "the content"
+        ),
+    ] = None
+    separator: Annotated[
+        Annotated[str, _separator] | None, Help("Between the fields of CSV; known by the first line")
+    ] = None
+    names: Annotated[_Names | None, Help("The names of the columns of a file without them")] = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, WorkloadError)
 
 
-class Times(_Model):
+@dataclass(frozen=True)
+class Times:
     """Format of time stamps."""
 
-    zone: Annotated[str, AfterValidator(_zone)] = Field(
-        default="UTC", description="The time zone of time stamps that do not say theirs"
+    zone: Annotated[Annotated[str, _zone], Help("The time zone of time stamps that do not say theirs")] = (
+        "UTC"
     )
-    format: _Format | None = Field(
-        default=None, description="The time stamps, in the letters of strftime; ISO 8601 is known"
-    )
-    relative: bool = Field(
-        default=False, description="Whether numbers count from an origin that is not 1970 UTC"
-    )
+    format: Annotated[
+        Annotated[str, _time_format] | None,
+        Help("The time stamps, in the letters of strftime; ISO 8601 is known"),
+    ] = None
+    relative: Annotated[bool, Help("Whether numbers count from an origin that is not 1970 UTC")] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, WorkloadError)
 
 
-class Attempts(_Model):
+@dataclass(frozen=True)
+class Attempts:
     """The attempts of a job, as a list in its row (JSON, Parquet)."""
 
-    column: str = Field(description="The list of the attempts")
-    start: str = Field(description="When an attempt started")
-    end: str = Field(description="When it ended")
+    column: Annotated[_Text, Help("The list of the attempts")]
+    start: Annotated[_Text, Help("When an attempt started")]
+    end: Annotated[_Text, Help("When it ended")]
+
+    def __post_init__(self) -> None:
+        check_fields(self, WorkloadError)
 
 
-class LogMapping(_Model):
+@dataclass(frozen=True)
+class LogMapping:
     """The meaning of the columns of a data set or a custom log.
 
     Read from a TOML file with `--mapping FILE`, or one of the mappings that ``batchlab traces list`` shows.
     The keys of the file are the fields of this class.
     """
 
-    name: str = Field(default="", description="The name for `--mapping`")
-    summary: str = Field(default="", description="The machine, and when the jobs ran")
-    good_for: str = Field(default="", description="Contents that other data sets lack, and gaps of this one")
-    source: str = Field(default="", description="Where the columns and their units are described")
-    licence: str = Field(default="", description="On which terms the data set is published")
-    machine: str = Field(
-        default="", description="A ready machine, or a file beside the mapping, unless `--system` is given"
-    )
-    missing: _Values = Field(default=(), description="Values of all columns that stand for unknown")
-    task: Literal["instance", "node", "core", "gpu", "job"] | None = Field(
-        default=None,
-        description="What a task of a job is: one of `tasks` (`instance`), a `node`, a `core`, a `gpu`, the "
-        "`job`. Default: the first of these that has a column",
-    )
-    columns: dict[str, Column] = Field(default_factory=dict, description="Columns by role: see below")
-    resources: dict[str, Column] = Field(
-        default_factory=dict, description="Other resources that jobs ask for, by the names that systems have"
-    )
-    keep: _Names | None = Field(default=None, description="Columns that are kept under their own names")
-    states: dict[str, str] = Field(
-        default_factory=dict, description="The state of Slurm for each word or number of the column of states"
-    )
-    matches: dict[str, _Form] = Field(
-        default_factory=dict,
-        description="Columns that tell this data set from like ones, and regular expressions of their values",
-    )
-    file: File = Field(default_factory=File, description="How the file is written")
-    times: Times = Field(default_factory=Times, description="How instants are written")
-    attempts: Attempts | None = Field(default=None, description="The list of attempts in the row of a job")
+    name: Annotated[_Text, Help("The name for `--mapping`")] = ""
+    summary: Annotated[_Text, Help("The machine, and when the jobs ran")] = ""
+    good_for: Annotated[_Text, Help("Contents that other data sets lack, and gaps of this one")] = ""
+    source: Annotated[_Text, Help("Where the columns and their units are described")] = ""
+    licence: Annotated[_Text, Help("On which terms the data set is published")] = ""
+    machine: Annotated[
+        _Text, Help("A ready machine, or a file beside the mapping, unless `--system` is given")
+    ] = ""
+    missing: Annotated[_Values, Help("Values of all columns that stand for unknown")] = ()
+    task: Annotated[
+        Literal["instance", "node", "core", "gpu", "job"] | None,
+        Help(
+            "What a task of a job is: one of `tasks` (`instance`), a `node`, a `core`, a `gpu`, the `job`. "
+            "Default: the first of these that has a column"
+        ),
+    ] = None
+    columns: Annotated[Mapping[str, Column], Help("Columns by role: see below")] = field(default_factory=dict)
+    resources: Annotated[
+        Mapping[str, Column], Help("Other resources that jobs ask for, by the names that systems have")
+    ] = field(default_factory=dict)
+    keep: Annotated[_Names | None, Help("Columns that are kept under their own names")] = None
+    states: Annotated[
+        Annotated[Mapping[str, str], rules.Table(rules.text, rules.text, "words to states")],
+        Help("The state of Slurm for each word or number of the column of states"),
+    ] = field(default_factory=dict)
+    matches: Annotated[
+        Annotated[Mapping[str, str], rules.Table(rules.text, _expression, "columns to patterns")],
+        Help("Columns that tell this data set from like ones, and regular expressions of their values"),
+    ] = field(default_factory=dict)
+    file: Annotated[File, Help("How the file is written")] = File()
+    times: Annotated[Times, Help("How instants are written")] = Times()
+    attempts: Annotated[Attempts | None, Help("The list of attempts in the row of a job")] = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, WorkloadError)
+        _check(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return reduced(self)
 
     @classmethod
-    def of(cls, document: Mapping[str, object]) -> LogMapping:
+    def of(cls, document: Mapping[str, object]) -> Self:
         """Create a mapping from a dictionary with the keys of the file, and check it.
 
         Raises
@@ -289,7 +314,7 @@ class LogMapping(_Model):
         WorkloadError
             If a key or a value is invalid; the message has its position in the document and the rule.
         """
-        return mapping_of_document(document)
+        return Reader(WorkloadError, "a mapping").build(cls, document)
 
     @property
     def task_kind(self) -> str:
@@ -299,7 +324,7 @@ class LogMapping(_Model):
         return next((task for task, role in _TASK_COLUMN.items() if role in self.columns), "job")
 
     @property
-    def amounts(self) -> dict[str, _Column]:
+    def amounts(self) -> dict[str, Column]:
         """The columns of requests per task, by resource name."""
         own = {name: self.columns[role] for role, name in _RESOURCE_OF.items() if role in self.columns}
         if self.task_kind == "core":
@@ -307,7 +332,7 @@ class LogMapping(_Model):
             own.pop("core", None)
         return {**own, **self.resources}
 
-    def described(self) -> Iterator[tuple[tuple[str, str], _Column]]:
+    def described(self) -> Iterator[tuple[tuple[str, str], Column]]:
         """Yield all columns with their paths in the mapping."""
         for table, columns in (("columns", self.columns), ("resources", self.resources)):
             for role, column in columns.items():
@@ -330,8 +355,8 @@ def mapping_of_file(path: str | os.PathLike[str]) -> LogMapping:
         raise reader.named(name, error) from None
     machine = Path(name).parent / mapping.machine
     if mapping.machine and machine.is_file():
-        mapping = mapping.model_copy(update={"machine": str(machine)})
-    return mapping if mapping.name else mapping.model_copy(update={"name": Path(name).stem})
+        mapping = replace(mapping, machine=str(machine))
+    return mapping if mapping.name else replace(mapping, name=Path(name).stem)
 
 
 def mapping_of_document(document: Mapping[str, object]) -> LogMapping:
@@ -342,37 +367,7 @@ def mapping_of_document(document: Mapping[str, object]) -> LogMapping:
     WorkloadError
         If a key or a value is invalid; the message has its position in the document and the rule.
     """
-    try:
-        mapping = LogMapping.model_validate(dict(document))
-    except ValidationError as error:
-        raise _explained(error) from None
-    _check(mapping)
-    return mapping
-
-
-_KEYS: dict[tuple[str, ...], type[BaseModel]] = {
-    (): LogMapping,
-    ("file",): File,
-    ("times",): Times,
-    ("attempts",): Attempts,
-}
-
-
-def _explained(error: ValidationError) -> WorkloadError:
-    problems = error.errors(include_url=False, include_context=False)
-    # A misspelt key causes two errors, unknown and missing; report the unknown key.
-    first = min(problems, key=lambda problem: problem["type"] == "missing")
-    way = tuple(part for part in first["loc"] if part != "[key]")
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    if first["type"] == "extra_forbidden":
-        model = _KEYS.get(tuple(str(part) for part in way[:-1]), _Column)
-        known = suggest(str(way[-1]), model.model_fields).rstrip(".")
-        return WorkloadError(f"{written(way)}: is not a key of a mapping.{known}{more}.")
-    if first["type"] == "missing":
-        return WorkloadError(f"{written(way)} is missing{more}; add it.")
-    rule = first["msg"].removeprefix("Value error, ")
-    rule = rule[:1].lower() + rule[1:]
-    return _refusal(way, first["input"], rule.replace("input should be", "must be") + more)
+    return Reader(WorkloadError, "a mapping").build(LogMapping, document)
 
 
 def _refusal(way: tuple[int | str, ...], value: object, rule: str) -> WorkloadError:
@@ -415,7 +410,7 @@ def _check_names(mapping: LogMapping) -> None:
             _refuse(("keep",), name, "is a column of workloads; leave it out")
 
 
-def _check_column(mapping: LogMapping, way: tuple[str, str], column: _Column) -> None:
+def _check_column(mapping: LogMapping, way: tuple[str, str], column: Column) -> None:
     kind: Kind = KINDS.get(way[1], "count")
     known = UNITS.get(kind, {})
     if column.unit is not None and column.unit not in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from batchlab.workload.logs.reading import Notes, OpenLog
-    from batchlab.workload.mappings.mapping import Attempts, LogMapping, _Column
+    from batchlab.workload.mappings.mapping import Attempts, Column, LogMapping
 
 
 _NOTHING = ("", "na", "nan", "n/a", "nat", "none", "null", "(null)", "unknown")
@@ -52,7 +53,7 @@ class ColumnParser:
         """Return the text values of a role; null if unknown."""
         return self._first(self.mapping.columns[role], self._text)
 
-    def text_of(self, name: str, column: _Column) -> pl.Series:
+    def text_of(self, name: str, column: Column) -> pl.Series:
         """Return the text values of one column of a role."""
         return self._text(name, column)
 
@@ -60,7 +61,7 @@ class ColumnParser:
         """Return the numbers of a role, in seconds or as counts; infinite for no limit."""
         return self.amount(self.mapping.columns[role], role)
 
-    def amount(self, column: _Column, role: str = "") -> pl.Series:
+    def amount(self, column: Column, role: str = "") -> pl.Series:
         """Return the amounts of a column, Float64: seconds, KiB, or a count."""
         kind = KINDS.get(role, "count")
         units = UNITS[kind]
@@ -69,10 +70,10 @@ class ColumnParser:
             self._first(column, lambda name, described: self._number(name, described, unit)) * units[unit]
         )
         if column.times is not None:
-            number *= self._number(column.times, column.model_copy(update={"pattern": None}), "one")
+            number *= self._number(column.times, replace(column, pattern=None), "one")
         return number
 
-    def per(self, column: _Column) -> pl.Series:
+    def per(self, column: Column) -> pl.Series:
         """Return the scope of each amount: job, node, core or task, from the value or the column."""
         usual = pl.Series([column.per]).extend_constant(column.per, max(self.table.height - 1, 0))
         usual = usual.head(self.table.height)
@@ -91,13 +92,13 @@ class ColumnParser:
         wanted = [str(value) for value in column.values]
         return self.text(role).is_in(wanted).fill_null(value=False)
 
-    def unreadable(self, role: str, column: _Column) -> pl.Series:
+    def unreadable(self, role: str, column: Column) -> pl.Series:
         """Return a mask of the non-null values that are no numbers."""
         read = self.amount(column, role)
         given = self._first(column, self._text).is_not_null()
         return given & read.is_null()
 
-    def _first(self, column: _Column, read: Callable[[str, _Column], pl.Series]) -> pl.Series:
+    def _first(self, column: Column, read: Callable[[str, Column], pl.Series]) -> pl.Series:
         """Return the first known value of several columns."""
         names = [name for name in column.column if name in self.table.columns]
         first, *others = [read(name, column) for name in names]
@@ -105,7 +106,7 @@ class ColumnParser:
             first = first.fill_null(other)
         return first
 
-    def _text(self, name: str, column: _Column) -> pl.Series:
+    def _text(self, name: str, column: Column) -> pl.Series:
         """Return a column as stripped text, null for missing values."""
         series = self.table[name]
         if series.dtype.is_nested() or series.dtype in _NO_TEXTS:
@@ -120,7 +121,7 @@ class ColumnParser:
         nothing = text.str.to_lowercase().is_in(unknown) | text.is_in(missing)
         return text.set(nothing.fill_null(value=False), None)
 
-    def _number(self, name: str, column: _Column, unit: str) -> pl.Series:
+    def _number(self, name: str, column: Column, unit: str) -> pl.Series:
         dtype = self.table[name].dtype
         if dtype == pl.Duration:
             # The data type determines the unit.
@@ -147,7 +148,7 @@ class ColumnParser:
         return text.cast(pl.Float64, strict=False)
 
 
-def _without(number: pl.Series, column: _Column, mapping: LogMapping) -> pl.Series:
+def _without(number: pl.Series, column: Column, mapping: LogMapping) -> pl.Series:
     """Replace numbers that stand for missing values by null."""
     return number.fill_nan(None).set(_is_one_of(number, (*column.missing, *mapping.missing)), None)
 
@@ -227,7 +228,7 @@ def _instants(reader: ColumnParser, role: str, zone: str) -> Instants:
     return first
 
 
-def _column(reader: ColumnParser, name: str, column: _Column, zone: str) -> Instants:
+def _column(reader: ColumnParser, name: str, column: Column, zone: str) -> Instants:
     series, times = reader.table[name], reader.mapping.times
     if series.dtype == pl.Date:
         series = series.cast(pl.Datetime("us"))
@@ -236,9 +237,7 @@ def _column(reader: ColumnParser, name: str, column: _Column, zone: str) -> Inst
             return _plain(series.dt.epoch("us").cast(pl.Float64) / _MICROSECONDS)
         series = series.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f")
     if series.dtype.is_numeric() or column.unit is not None or times.relative:
-        number = reader.amount(
-            column.model_copy(update={"column": (name,), "unit": column.unit or "s"}), "submit"
-        )
+        number = reader.amount(replace(column, column=(name,), unit=column.unit or "s"), "submit")
         # A missing time may be written as the beginning of 1970.
         return _plain(number if times.relative else number.set((number <= 0).fill_null(value=False), None))
     text = reader.text_of(name, column)
