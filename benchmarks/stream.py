@@ -1,6 +1,6 @@
 """Peak memory of `batchlab run --stream` on logs of 200,000 and of 5,000,000 made-up jobs.
 
-The machine is given by options and as a file, which needs pydantic to check it: 16 MB.
+The machine is given by options, and as a file.
 
 `python benchmarks/stream.py [--jobs N …] [POLICY …]`: the longer log takes 300 MB in the temporary folder.
 """

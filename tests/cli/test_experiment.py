@@ -134,7 +134,7 @@ def test_no_table_compares_runs_that_all_failed(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SPEC.replace("policies", "polcies"), "case.toml: polcies: no such key. Did you mean 'policies'?"),
+        (SPEC.replace("policies", "polcies"), "is not a key of an experiment. Did you mean 'policies'?"),
         (SPEC.replace("small.swf", "gone.swf"), "gone.swf: cannot be read: No such file or directory"),
     ],
 )

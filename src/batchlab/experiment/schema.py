@@ -1,21 +1,18 @@
-"""Schema of an experiment's file: keys, types, and errors that state the path in the file."""
+"""Schema of an experiment's file: its keys and their types."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from dataclasses import dataclass, field, make_dataclass
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
-
+from batchlab.core import rules
 from batchlab.core.declared import declared
-from batchlab.core.vocabulary import ExecutorName  # noqa: TC001  # pydantic reads the annotations
-from batchlab.errors import BatchlabError, ExperimentError, shown, suggest, written
+from batchlab.core.form import Reader
+from batchlab.core.vocabulary import ExecutorName
+from batchlab.errors import BatchlabError, ExperimentError, written
 from batchlab.workload.log_options import ReadingOptions
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-__all__ = ["OF_PASSES", "PLOTS", "Description", "Dispatchers", "Log", "Model", "Nodes", "checked", "within"]
+__all__ = ["OF_PASSES", "PLOTS", "Description", "Dispatchers", "Log", "Nodes", "checked", "within"]
 
 Plot = Literal[
     "slowdown",
@@ -37,126 +34,160 @@ PLOTS: tuple[Plot, ...] = get_args(Plot)
 OF_PASSES = ("cpu_time", "cpu_time_by_queue_size", "memory")
 """Plots that need the record of scheduling passes."""
 
-_Path = tuple[str | int, ...]
+_Kind = TypeVar("_Kind")
+_Value = TypeVar("_Value")
 
 
-class Model(BaseModel):
-    """A table of the file: unknown keys and conversions of types are errors."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+def _listed(entry: rules.Rule[_Value], what: str) -> rules.Rule[list[_Value]]:
+    return lambda value: [*rules.List(entry, what)(value)]
 
 
-class Dispatchers(Model):
+def _labelled(entry: rules.Rule[_Value], what: str) -> Callable[[object], dict[str, _Value]]:
+    return lambda value: dict(rules.Table(rules.text, entry, what)(value))
+
+
+def _either(first: Callable[[object], object], other: rules.Rule[object]) -> rules.Rule[object]:
+    """Return the rule of a list or a text, or else of a table by label."""
+    return lambda value: other(value) if isinstance(value, Mapping) else first(value)
+
+
+def _texts(value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise ValueError("must be a list of texts, or a table of texts by label")  # noqa: TRY004  # of a rule
+    return _listed(rules.text, "texts")(value)
+
+
+def _text_or_texts(value: object) -> str | list[str]:
+    if not isinstance(value, str | list):
+        raise ValueError("must be a text, or a list of texts")  # noqa: TRY004  # of a rule
+    return value if isinstance(value, str) else _texts(value)
+
+
+def _plots(value: object) -> list[str] | Literal["all"]:
+    if isinstance(value, list):
+        return _listed(rules.OneOf(PLOTS), "plots")(value)
+    if value != "all":
+        raise ValueError('must be a list of plots, or "all"')
+    return "all"
+
+
+def _table(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a table of labels")  # noqa: TRY004  # of a rule
+    return dict(value)
+
+
+def _filled_table(value: object) -> dict[str, Any]:
+    if value == {}:
+        raise ValueError("is empty; name at least one")
+    return _table(value)
+
+
+def _seeds(value: object) -> list[int]:
+    if value == []:
+        raise ValueError("is empty; name at least one")
+    return _listed(rules.Whole(None), "whole numbers")(value)
+
+
+_Text = Annotated[str, rules.text]
+_Specs = Annotated[list[str] | dict[str, str], _either(_texts, _labelled(rules.text, "labels to texts"))]
+_Controls = Annotated[
+    list[str | list[str]] | dict[str, str | list[str]],
+    _either(_listed(_text_or_texts, "controls"), _labelled(_text_or_texts, "labels to controls")),
+]
+_AMOUNTS = _labelled(rules.WHOLE, "resource names to whole numbers")
+_Files = Annotated[str | dict[str, str], _either(rules.text, _labelled(rules.text, "labels to files"))]
+
+
+@dataclass(frozen=True)
+class Dispatchers:
     """All pairs of schedulers and allocators."""
 
-    schedulers: list[str] | dict[str, str]
-    allocators: list[str] | dict[str, str]
+    schedulers: _Specs
+    allocators: _Specs
 
 
-class Running(Model):
+@dataclass(frozen=True)
+class Running:
     """How the runs are executed."""
 
     executor: ExecutorName | None = None
-    workers: int | None = Field(default=None, ge=1)
-    store: str | None = None
+    workers: Annotated[int, rules.COUNT] | None = None
+    store: _Text | None = None
 
 
-class Output(Model):
+@dataclass(frozen=True)
+class Output:
     """Files to write."""
 
-    directory: str | None = None
-    report: str | None = None
-    baseline: str | None = None
-    plots: list[Plot] | Literal["all"] | None = None
+    directory: _Text | None = None
+    report: _Text | None = None
+    baseline: _Text | None = None
+    plots: Annotated[list[Plot] | Literal["all"], _plots] | None = None
 
 
-class Description(Model):
+@dataclass(frozen=True)
+class Description:
     """The whole file."""
 
-    title: str = ""
-    workloads: dict[str, Any] = Field(min_length=1)
-    systems: dict[str, Any] = Field(min_length=1)
-    policies: list[str] | dict[str, str] = []
+    workloads: Annotated[dict[str, Any], _filled_table]
+    systems: Annotated[dict[str, Any], _filled_table]
+    title: _Text = ""
+    policies: _Specs = field(default_factory=list)
     dispatchers: Dispatchers | None = None
-    controls: list[str | list[str]] | dict[str, str | list[str]] | None = None
-    seeds: list[int] = Field(default=[0], min_length=1)
-    replications: int = Field(default=1, ge=1)
-    events: str | dict[str, str] | None = None
-    observers: list[str] = []
-    power: str | list[str] = []
-    failures: str | None = None
-    options: dict[str, Any] = {}
+    controls: _Controls | None = None
+    seeds: Annotated[list[int], _seeds] = field(default_factory=lambda: [0])
+    replications: Annotated[int, rules.COUNT] = 1
+    events: _Files | None = None
+    observers: Annotated[list[str], _listed(rules.text, "observers")] = field(default_factory=list)
+    power: Annotated[str | list[str], _text_or_texts] = field(default_factory=list)
+    failures: _Text | None = None
+    options: Annotated[dict[str, Any], _table] = field(default_factory=dict)
     run: Running = Running()
     output: Output = Output()
 
 
-_OF_READING: dict[str, Any] = dict.fromkeys(declared(ReadingOptions), (Any, None))
-Log = create_model("Log", __base__=Model, path=(str, ...), **_OF_READING)
+@dataclass(frozen=True)
+class _File:
+    """A file."""
+
+    path: _Text
+
+
+Log: Any = make_dataclass(
+    "Log", [(name, Any, None) for name in declared(ReadingOptions)], bases=(_File,), frozen=True
+)
 """A workload read from a file, with the fields of `ReadingOptions`, which are checked by their own rules."""
+Log.__module__ = __name__
 
 
-class Nodes(Model):
-    """A system of identical nodes."""
+@dataclass(frozen=True)
+class Nodes:
+    """A system of identical nodes: arguments of `System.homogeneous`."""
 
-    nodes: int
-    resources: dict[str, int]
-    equivalence: dict[str, int] | None = None
-
-
-_ModelType = TypeVar("_ModelType", bound=Model)
-_TABLES: Mapping[str, type[Model]] = {
-    "dispatchers": Dispatchers,
-    "run": Running,
-    "output": Output,
-}
-_RULES = {
-    "greater_than_equal": "must be at least {ge}",
-    "too_short": "is empty; name at least one",
-    "dict_type": "must be a table of labels",
-    "list_type": "must be a list",
-    "model_type": "must be a table",
-    "string_type": "must be a text",
-    "int_type": "must be a whole number",
-    "bool_type": "must be true or false",
-    "literal_error": "must be {expected}",
-}
+    nodes: Annotated[int, rules.COUNT]
+    resources: Annotated[dict[str, int], _AMOUNTS]
+    equivalence: Annotated[dict[str, int], _AMOUNTS] | None = None
 
 
-def checked(model: type[_ModelType], document: object, path: _Path = ()) -> _ModelType:
+def checked(kind: type[_Kind], document: object, *path: str) -> _Kind:
     """Check and convert a table of the file.
 
     Parameters
     ----------
-    model
-        The expected model.
+    kind
+        The dataclass of its keys.
     document
         The parsed table.
-    path
-        The position in the file.
+    *path
+        Its position in the file.
 
     Raises
     ------
     ExperimentError
         With the path of the first error, the value, the rule, and the nearest valid key.
     """
-    try:
-        return model.model_validate(document)
-    except ValidationError as error:
-        problems = error.errors(include_url=False)
-        # A misspelt key is both unknown and missing; report the unknown one.
-        first = min(problems, key=lambda problem: problem["type"] == "missing")
-        # For union types, the last part of the location names the tried type; drop it.
-        place = [part for part in first["loc"] if not isinstance(part, str) or "[" not in part]
-        where, kind = written((*path, *place)), first["type"]
-        if kind == "extra_forbidden":
-            table = _TABLES.get(str(place[0]), model) if len(place) > 1 else model
-            raise ExperimentError(
-                f"{where}: no such key.{suggest(str(place[-1]), table.model_fields)}"
-            ) from None
-        if kind == "missing":
-            raise ExperimentError(f"{where} is missing; add it.") from None
-        rule = _RULES.get(kind, first["msg"]).format(**first.get("ctx", {}))
-        raise ExperimentError(f"{where} = {shown(first['input'])}; {rule}.") from None
+    return Reader(ExperimentError, "an experiment").build(kind, document, path)
 
 
 @contextmanager

@@ -275,7 +275,7 @@ def _workload(label: str, value: object, folder: Path, spooled: Spooled) -> Sour
     with within("workloads", label):
         if "generator" in value:
             return _generator(label, value, folder, spooled)
-    given = checked(Log, value, ("workloads", label)).model_dump(exclude_none=True)
+    given = _given(checked(Log, value, "workloads", label))
     try:
         check_reading({name: each for name, each in given.items() if name != "path"})
     except WorkloadError as error:
@@ -283,6 +283,11 @@ def _workload(label: str, value: object, folder: Path, spooled: Spooled) -> Sour
     if "mapping" in given and (folder / given["mapping"]).is_file():
         given["mapping"] = str(folder / given["mapping"])
     return LogFile(_log(label, given.pop("path"), folder, spooled), given)
+
+
+def _given(table: object) -> dict[str, Any]:
+    """Return the keys of a table that are given, with their values."""
+    return {name: value for name, value in vars(table).items() if value is not None}
 
 
 def _log(label: str, text: str, folder: Path, spooled: Spooled) -> Path:
@@ -326,7 +331,7 @@ def _system(label: str, value: object, folder: Path, spooled: Spooled) -> System
     if "nodes" not in value:
         with within("systems", label):
             return formats.system(value)
-    given = checked(Nodes, value, ("systems", label)).model_dump(exclude_none=True)
+    given = _given(checked(Nodes, value, "systems", label))
     with within("systems", label):
         return System.homogeneous(**given, name=label)
 
