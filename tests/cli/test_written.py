@@ -59,6 +59,14 @@ def test_a_report(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixt
     assert "<h1>Two runs</h1>" in target.read_text("utf-8")
 
 
+def test_why_a_job_waited(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The answer is that of the result, in lines of any length where nobody looks."""
+    result = bl.read_result(folders[0])
+    waited = result.jobs.filter(result.jobs["start_time"] > result.jobs["submit_time"])["job_id"][0]
+    assert main(["why", folders[0], str(waited)]) == 0
+    assert capsys.readouterr().out == f"{result.why(waited).text(None)}\n"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -72,6 +80,9 @@ def test_a_report(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixt
         (["plot", "gantt", "fcfs", "easy", "-o", "a.png"], "this plot shows one"),
         (["plot", "wait", "fcfs", "-o", "nowhere/a.png"], "is no directory"),
         (["report", "fcfs", "-o", "nowhere/page.html"], "is no file in a directory that is there"),
+        (["why", "fcfs", "9999"], "job_id = 9999: no job of this run has this number"),
+        (["why", "fcfs", "1"], "job 1 did not wait: it started when it was submitted"),
+        (["why", ".", "1"], "result.zip: is what results are read from, and there is none"),
         (["report", "fcfs", "--baseline", "esay"], "must be the label of one of the results"),
     ],
 )

@@ -13,6 +13,7 @@ COMMANDS = {
     "experiment": "Run workloads on systems under policies, as a file describes; what is finished is not run "
     "again.",
     "report": "Report on runs that were written, in one page that opens anywhere.",
+    "why": "Tell why a job of a run that was written waited: who had the machine, and what set its start.",
     "plot": "Draw runs that were written: distributions, courses over time, schedules.",
     "demo": "Make up a small workload, run it, and compare a few policies on it.",
     "elastisim": "Run an ElastiSim project unchanged: its platform, jobs, application models and scheduling "
@@ -34,6 +35,7 @@ COMMANDS = {
 HOMES = {
     "compare": "experiment",
     "report": "written",
+    "why": "written",
     "plot": "written",
     "demo": "run",
     "elastisim": "bridges",

@@ -11,6 +11,7 @@ import typer
 
 from batchlab.cli.failure import check_report, is_in_directory, wrong_usage
 from batchlab.cli.options import system_file
+from batchlab.cli.output import width
 from batchlab.cli.recognised import check_kind
 from batchlab.core.lazy import deferred
 from batchlab.errors import ResultError, shown, suggest
@@ -32,7 +33,7 @@ with deferred(__name__):
     from batchlab.result import read
 
 
-__all__ = ["Folders", "plot", "report", "write_results"]
+__all__ = ["Folders", "plot", "report", "why", "write_results"]
 
 
 _LIST, _FOLDER = "results.json", "results"
@@ -216,3 +217,27 @@ def report(
 
     batchlab_report.write(results, out, title=title, baseline=baseline)
     typer.echo(f"report        {out}")
+
+
+_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run, written with --out.")]
+_Job = Annotated[int, typer.Argument(metavar="JOB", help="The number of the job, its job_id.")]
+
+
+def why(folder: _Folder, job: _Job, *, system: SystemOfRuns = None) -> None:
+    """Tell why a job of a run that was written waited: who had the machine, and what set its start."""
+    if has_results(folder):
+        _, first = listed_results(folder)[0]
+        rule = "has several runs; name the folder of one"
+        raise wrong_usage(f"{folder} {rule}, as {first}.", "DIR")
+    check_kind(folder, "DIR", "run")
+    try:
+        result = read.read_result(
+            folder, system=None if system is None else batchlab_system.read_system(system)
+        )
+    except ResultError as error:
+        raise wrong_usage(str(error), "DIR") from error
+    try:
+        answer = result.why(job)
+    except ResultError as error:
+        raise wrong_usage(str(error), "JOB") from error
+    typer.echo(answer.text(width()))

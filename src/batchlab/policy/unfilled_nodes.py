@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from batchlab.workload.routing import Routes
     from batchlab.workload.workload import Workload
 
-__all__ = ["takes_whole_nodes", "unfilled"]
+__all__ = ["takes_whole_nodes", "tasks_per_node", "unfilled"]
 
 _COLUMN = "tasks_per_node"
 
@@ -70,3 +70,23 @@ def unfilled(workload: Workload, system: System, policy: Policy) -> npt.NDArray[
     if whole is not None:
         found &= ~whole
     return found if found.any() else None
+
+
+def tasks_per_node(workload: Workload, system: System, policy: Policy) -> npt.NDArray[np.int64] | None:
+    """Return the most tasks of each job on a node; 0 if the policy places the tasks on any nodes.
+
+    Parameters
+    ----------
+    workload, system, policy
+        The run.
+
+    Returns
+    -------
+    ndarray or None
+        int64, shape (jobs,); None if no job has such a limit.
+    """
+    if _COLUMN not in workload.jobs.columns:
+        return None
+    given = workload.jobs[_COLUMN].to_numpy()
+    uneven = unfilled(workload, system, policy)
+    return given if uneven is None else np.where(uneven, 0, given)

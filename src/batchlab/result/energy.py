@@ -37,7 +37,16 @@ with deferred(__name__):
     from batchlab import observer
 
 
-__all__ = ["IDLE", "RatePrices", "energy_of_nodes", "holdings_of", "on_since", "overview", "power_of_nodes"]
+__all__ = [
+    "IDLE",
+    "RatePrices",
+    "energy_of_nodes",
+    "holdings_of",
+    "on_since",
+    "overview",
+    "power_of_nodes",
+    "spread",
+]
 
 
 @dataclass(frozen=True)
@@ -179,7 +188,7 @@ def holdings_of(run: RunRecord) -> Holdings:
     rows = np.arange(len(outcome.state))
     ends = np.where(np.isnan(outcome.end_time), outcome.now, outcome.end_time)
     placed = outcome.placement_offsets, outcome.placement_nodes, outcome.placement_tasks
-    parts = [_spread(run, rows, (since(outcome), ends), placed, outcome.allocated)]
+    parts = [spread(run, rows, (since(outcome), ends), placed, outcome.allocated)]
     for log, starts in (
         (outcome.tables.get("interruptions"), cut_since(outcome)),
         (outcome.tables.get("resizes"), None),
@@ -187,19 +196,19 @@ def holdings_of(run: RunRecord) -> Holdings:
         if log is not None and len(log["row"]):
             placed = log["placement_offsets"], log["placement_nodes"], log["placement_tasks"]
             begin = log["start_time"] if starts is None else starts
-            parts.append(_spread(run, log["row"], (begin, log["end_time"]), placed, log["allocated"]))
+            parts.append(spread(run, log["row"], (begin, log["end_time"]), placed, log["allocated"]))
     row, node, start, end, units = (np.concatenate(each) for each in zip(*parts, strict=True))
     return Holdings(row, node, start, end, units)
 
 
-def _spread(
+def spread(
     run: RunRecord,
     row: npt.NDArray[np.integer],
     times: tuple[Floats, Floats],
     placed: tuple[Numbers, npt.NDArray[np.uint32], npt.NDArray[np.uint32]],
     held: Numbers,
 ) -> tuple[Numbers, Numbers, Floats, Floats, Floats]:
-    """List a holding for each node of each placement."""
+    """List a holding for each node of each placement: what it holds there of each resource, and its tasks."""
     offsets, nodes, tasks = placed
     owner = np.repeat(np.arange(len(row)), np.diff(offsets))
     of_job, node = row[owner].astype(np.int64), nodes.astype(np.int64)

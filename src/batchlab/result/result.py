@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from batchlab.policy.policy import Policy
     from batchlab.result.course import Course, ServiceIntervals
     from batchlab.result.outcome import Outcome
+    from batchlab.result.why.wait import Waits
+    from batchlab.result.why.why import Why
     from batchlab.system.system import System
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 with deferred(__name__):
     from batchlab.result import archive, output
     from batchlab.result import manifest as result_manifest
+    from batchlab.result.why import wait as waits
+    from batchlab.result.why import why as answers
 
 
 __all__ = ["Result"]
@@ -174,6 +178,41 @@ class Result(RecordedTables):
             variables that its scheduler set.
         """
         return interference_table(self.run_record, threads)
+
+    def why(self, job_id: int) -> Why:
+        """Explain why a job waited (S29).
+
+        Parameters
+        ----------
+        job_id
+            The number of the job.
+
+        Returns
+        -------
+        Why
+            Who had the machine while it waited, the ends of jobs that set its start, and the jobs that
+            overtook it. The first call indexes the runs of all jobs, O(n log n).
+
+        Raises
+        ------
+        ResultError
+            If no job has this number, or it did not wait.
+
+        Examples
+        --------
+        >>> import batchlab as bl
+        >>> jobs = {"submit_time": [0, 10], "run_time": [60, 30], "tasks": [3, 2]}
+        >>> system = bl.System.homogeneous(nodes=1, resources={"core": 4})
+        >>> result = bl.simulate(bl.Workload.from_table(jobs), system, "easy")
+        >>> result.why(2).wait
+        50.0
+        """
+        return answers.why(self._waits.of(job_id))
+
+    @cached_property
+    def _waits(self) -> Waits:
+        """The indices by which waits are explained."""
+        return waits.Waits(self)
 
     @cached_property
     def utilisation(self) -> Mapping[str, pl.DataFrame]:

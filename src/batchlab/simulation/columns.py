@@ -11,9 +11,8 @@ import polars as pl
 from batchlab.core.vocabulary import REJECTION_REASONS
 from batchlab.errors import PolicyError, WorkloadError, shown
 from batchlab.policy.kernel import KEY_COLUMN, SCORE_COLUMN, takes_now
-from batchlab.policy.unfilled_nodes import takes_whole_nodes, unfilled
+from batchlab.policy.unfilled_nodes import takes_whole_nodes, tasks_per_node
 from batchlab.seam.view import HIDDEN, Columns
-from batchlab.simulation.node_sets import node_set_columns
 from batchlab.simulation.priorities import (
     factor_columns,
     node_counts,
@@ -25,6 +24,7 @@ from batchlab.workload.arrays import places
 from batchlab.workload.attributes import UNKNOWN
 from batchlab.workload.columns import TIME_LIMIT, time_limits
 from batchlab.workload.dependencies import BEGIN_TIME, graph
+from batchlab.workload.node_sets import node_set_columns
 from batchlab.workload.requests import amounts, counts_processors, work_of_jobs
 from batchlab.workload.routing import Routes, routes
 from batchlab.workload.run_events import cancellation_times, longest_attempts, longest_runs, run_event_columns
@@ -98,7 +98,7 @@ def job_columns(
         "time_limit": time_limits(jobs) if TIME_LIMIT in jobs.columns else None,
         "tasks": jobs["tasks"].to_numpy(),
         "amounts": amounts(workload, system),
-        "tasks_per_node": _tasks_per_node(workload, system, policy),
+        "tasks_per_node": tasks_per_node(workload, system, policy),
         "exclusive": takes_whole_nodes(workload, system, routed),
         **node_set_columns(workload, system, routed, kept),
         "tier": _tiers(system, routed),
@@ -147,15 +147,6 @@ def _rejections(
     lacking = workload.jobs.select(pl.any_horizontal(asks)).to_series().to_numpy()
     others = np.zeros(len(lacking), np.uint8) if known is None else known
     return np.where(lacking, REJECTION_REASONS.index("lacks_resource") + 1, others).astype(np.uint8)
-
-
-def _tasks_per_node(workload: Workload, system: System, policy: Policy) -> npt.NDArray[np.int64] | None:
-    """Return the most tasks of each job on a node; 0 if the policy places the tasks on any nodes."""
-    if "tasks_per_node" not in workload.jobs.columns:
-        return None
-    given = workload.jobs["tasks_per_node"].to_numpy()
-    uneven = unfilled(workload, system, policy)
-    return given if uneven is None else np.where(uneven, 0, given)
 
 
 def _requeue(jobs: pl.DataFrame, system: System) -> npt.NDArray[np.bool_] | None:

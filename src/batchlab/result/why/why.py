@@ -1,0 +1,239 @@
+"""Why a job waited: the answer of `Result.why`, as tables, text and HTML (semantics, S29)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.core import markup
+from batchlab.core.text_tables import Table, render
+from batchlab.core.units import format_duration
+from batchlab.result.why.capacity import HOLDER_TITLES, capacity_of
+from batchlab.result.why.chain import chain_of
+from batchlab.result.why.overtakers import overtakers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from batchlab.core.markup import Html
+    from batchlab.result.why.capacity import Capacity
+    from batchlab.result.why.chain import Chain
+    from batchlab.result.why.wait import Wait
+
+__all__ = ["Why", "why"]
+
+_ENDINGS = {
+    "at_once": "job {job} started as soon as it came",
+    "no_end": "no job ended when job {job} started",
+}
+_NOUNS = {"core": "cores", "gpu": "GPUs", "node": "nodes"}
+_SHOWN_JOBS, _SHOWN_LINKS, _SHOWN_OVERTAKERS = 3, 12, 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Why:
+    """Why a job waited. `print` shows it as text; notebooks show it as a card.
+
+    Parameters
+    ----------
+    job_id
+        The number of the job.
+    submit_time, until
+        The wait: seconds since the workload's origin. `until` is the start of the job; if it never started,
+        the time at which it was cancelled or killed, or the last time of the run.
+    has_started
+        Whether the job started.
+    capacity
+        Who had the machine meanwhile.
+    chain
+        The ends that set the start.
+    overtakers
+        The jobs that were submitted later and started earlier, by start: ``job_id``, ``row``,
+        ``submit_time``, ``start_time``, ``requested_time`` (s), ``tasks``, ``unit_seconds`` and ``seconds``
+        that they held in the wait, and ``rule``: what is known of how they could, or null.
+    wait_of
+        The indices of the run.
+    """
+
+    job_id: int
+    submit_time: float
+    until: float
+    has_started: bool
+    capacity: Capacity
+    chain: Chain
+    overtakers: pl.DataFrame
+    wait_of: Wait
+
+    @property
+    def wait(self) -> float:
+        """The duration of the wait, seconds."""
+        return self.until - self.submit_time
+
+    def __repr__(self) -> str:
+        return f"<Why job {self.job_id} waited {self.wait:g} s>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int | None = 80) -> str:
+        """Write the answer as text.
+
+        Parameters
+        ----------
+        width
+            Line length in characters; None for lines of any length.
+
+        Returns
+        -------
+        str
+            Lines of text without a newline at the end.
+        """
+        return _page(self, width)
+
+    def _repr_html_(self) -> str:
+        return _card(self)
+
+
+def why(wait: Wait) -> Why:
+    """Explain the wait of a job."""
+    capacity = capacity_of(wait)
+    return Why(
+        job_id=int(wait.job_ids[wait.row]),
+        submit_time=wait.begin,
+        until=wait.end,
+        has_started=wait.start is not None,
+        capacity=capacity,
+        chain=chain_of(wait),
+        overtakers=overtakers_of(wait, capacity.jobs),
+        wait_of=wait,
+    )
+
+
+def _page(why: Why, width: int | None) -> str:
+    parts = []
+    for text, table in _sections(why):
+        lines = [text] if width is None else wrap(text, width)
+        parts.append("\n".join([*lines, *([] if table is None else [render([table], width)])]))
+    return "\n\n".join(parts)
+
+
+def _sections(why: Why) -> Iterator[tuple[str, Table | None]]:
+    """Yield the sentences and tables of the answer."""
+    yield " ".join(_head(why)), None
+    yield _who_title(why), Table(_who(why), prose=True)
+    yield _chain_title(why), Table(_links(why), note=_rest(why)) if len(why.chain.links) else None
+    yield _overtaken(why), Table(_overtakers(why), note=_more(why)) if len(why.overtakers) else None
+
+
+def _head(why: Why) -> Iterator[str]:
+    limit = float(why.wait_of.run.outcome.requested_time[why.wait_of.row])
+    times = f"from {format_duration(why.submit_time)} to {format_duration(why.until)}"
+    if why.has_started:
+        yield f"Job {why.job_id} waited {format_duration(why.wait)}, {times}."
+    else:
+        yield f"Job {why.job_id} waited {format_duration(why.wait)}, {times}, and has not started."
+    capacity = why.capacity
+    yield f"It asked for {capacity.asked:,} of {_units(why)} and for {format_duration(limit)}."
+
+
+def _who_title(why: Why) -> str:
+    return f"Who had the {_units(why)} during the wait:"
+
+
+def _units(why: Why) -> str:
+    """Name the units of the nodes that the job may use."""
+    capacity = why.capacity
+    noun = _NOUNS.get(capacity.resource, f"units of {capacity.resource}")
+    return f"{capacity.units:,} {noun[:-1] if capacity.units == 1 and noun.endswith('s') else noun}"
+
+
+def _who(why: Why) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("held by", "time", "share", "most of it")]
+    for holder, seconds, share in why.capacity.table.select("holder", "seconds", "share").iter_rows():
+        if seconds:
+            jobs = why.capacity.jobs.filter(pl.col("holder") == holder)
+            above = [
+                f"job {job} {part / seconds:.0%}"
+                for job, part in jobs.select("job_id", "seconds").head(_SHOWN_JOBS).iter_rows()
+            ]
+            more = [f"{len(jobs) - _SHOWN_JOBS:,} more"] if len(jobs) > _SHOWN_JOBS else []
+            time = format_duration(seconds)
+            rows.append((HOLDER_TITLES[holder], time, f"{share:.1%}", ", ".join([*above, *more])))
+    return rows
+
+
+def _chain_title(why: Why) -> str:
+    if len(why.chain.links):
+        return "The ends of jobs that set its start, the latest first:"
+    if not why.has_started:
+        return "It has not started: no end set its start."
+    return "No job ended when it started: a reservation, a limit, a node or a cycle of the scheduler did it."
+
+
+def _links(why: Why) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("job", "of the wait", "until", "ran", "its limit", "")]
+    names = "job_id", "start_time", "end_time", "run_time", "requested_time", "overtook"
+    for job, begin, end, ran, limit, overtook in why.chain.links.select(names).head(_SHOWN_LINKS).iter_rows():
+        times = [format_duration(each) for each in (end - begin, end, ran, limit)]
+        rows.append((str(job), *times, "overtook" if overtook else ""))
+    return rows
+
+
+def _rest(why: Why) -> str:
+    notes = []
+    links = len(why.chain.links)
+    if links > _SHOWN_LINKS:
+        notes.append(f"… {links - _SHOWN_LINKS:,} earlier links.")
+    if why.chain.ending in _ENDINGS:
+        last = _ENDINGS[why.chain.ending].format(job=why.chain.links["job_id"][-1])
+        notes.append(f"Before that: {format_duration(why.chain.rest)}; {last}.")
+    return " ".join(notes)
+
+
+def _overtaken(why: Why) -> str:
+    if not len(why.overtakers):
+        return "No job that was submitted later started before it."
+    count = len(why.overtakers)
+    jobs = "1 job that was submitted later" if count == 1 else f"{count:,} jobs that were submitted later"
+    return f"{jobs} started before it:"
+
+
+def _overtakers(why: Why) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        ("job", "held in the wait", "share", "started", "asked for", "known of the rule")
+    ]
+    table = why.overtakers.sort("unit_seconds", descending=True, maintain_order=True)
+    names = "job_id", "seconds", "start_time", "requested_time", "rule"
+    for job, seconds, start, asked, rule in table.select(names).head(_SHOWN_OVERTAKERS).iter_rows():
+        times = format_duration(start), format_duration(asked)
+        known = (rule or "").replace("_", " ")
+        rows.append((str(job), format_duration(seconds), f"{seconds / why.wait:.1%}", *times, known))
+    if not any(row[-1] for row in rows[1:]):
+        return [row[:-1] for row in rows]
+    return rows
+
+
+def _more(why: Why) -> str:
+    count = len(why.overtakers) - _SHOWN_OVERTAKERS
+    return f"… {count:,} more, which held less." if count > 0 else ""
+
+
+def _card(why: Why) -> Html:
+    """Write the answer for a notebook."""
+    cards = [markup.card(f"Why job {why.job_id} waited", [("wait", " ".join(_head(why)))])]
+    for title, rows in _tables(why):
+        head, *others = rows
+        cards.append(markup.card(title, [], head, others))
+    return markup.Html("".join(cards))
+
+
+def _tables(why: Why) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Yield the titles and rows of the tables of the answer; rows alone where a table has no row."""
+    yield _who_title(why), _who(why)
+    links = _links(why) if len(why.chain.links) else []
+    yield f"{_chain_title(why)} {_rest(why)}".strip(), links or [()]
+    overtakers = _overtakers(why) if len(why.overtakers) else []
+    yield f"{_overtaken(why)} {_more(why)}".strip(), overtakers or [()]

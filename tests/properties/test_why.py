@@ -1,0 +1,126 @@
+"""Who had the machine and what set a start (S29): as the reference finds them from the schedule alone."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+import batchlab as bl
+from reference import why as reference
+from support.combinations import UNSEEN, Combinations
+from support.event_cases import delayed, eventful
+from support.preemption_cases import preempting
+from support.queue_cases import limited, queued, reserved
+from support.schedule_cases import Case, grouped
+from support.schedule_runs import result_of
+from support.why_cases import schedule_of
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from batchlab.result.why.why import Why
+    from reference.why import Schedule
+
+CASES = 240
+CHUNKS = 6
+# `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_why.py`
+CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "10000"))
+CAMPAIGN_CHUNK = 250
+
+
+def shaped(case: Case, rng: Random) -> Case:
+    """Make machines of all kinds: partitions, reservations, limits, preemption, events, overheads."""
+    if rng.random() < 0.6:
+        case = queued(case, rng)
+        case = preempting(case, rng) if rng.random() < 0.5 else case
+        case = limited(case, rng) if rng.random() < 0.4 else case
+        case = reserved(case, rng) if rng.random() < 0.4 else case
+    case = grouped(case, rng) if rng.random() < 0.3 else case
+    case = delayed(case, rng) if rng.random() < 0.3 else case
+    return eventful(case, rng) if rng.random() < 0.4 else case
+
+
+WAITING = Combinations(shaped)
+
+
+def check(case: Case) -> Counter[str]:
+    """Fail if an answer differs from the reference, or does not add up; count what was seen."""
+    result, seen = result_of(case), Counter[str]()
+    schedule = schedule_of(case, result)
+    for row, (state, start) in enumerate(result.jobs.select("state", "start_time").iter_rows()):
+        ends = float(result._waits.ends[row])  # noqa: SLF001  # as the specification defines it
+        if state not in {"rejected", "loaded"} and ends > case.jobs[row].submit_time:
+            if not any(any(schedule.capacity[node]) for node in schedule.nodes(schedule.jobs[row])):
+                with pytest.raises(bl.ResultError, match="no amount of any resource"):
+                    result.why(row)
+                continue
+            answer = result.why(row)
+            seen["waits"] += 1
+            check_capacity(schedule, row, answer, has_started=start is not None, seen=seen)
+            check_chain(schedule, row, answer, has_started=start is not None, seen=seen)
+            overtakers = reference.overtakers(schedule, row, answer.until)
+            assert answer.overtakers["row"].to_list() == overtakers
+            seen["overtakers"] += len(overtakers)
+            assert str(answer)
+    return seen
+
+
+def check_capacity(
+    schedule: Schedule, row: int, answer: Why, *, has_started: bool, seen: Counter[str]
+) -> None:
+    """Fail if who had the machine differs, or does not add up."""
+    job = schedule.jobs[row]
+    asked = reference.asked_of(schedule, job, has_started=has_started)
+    expected = reference.capacity(schedule, row, answer.submit_time, answer.until, asked)
+    found = dict(answer.capacity.table.select("holder", "unit_seconds").iter_rows())
+    is_whole = all(
+        float(time).is_integer()
+        for times in (answer.capacity.course["start_time"], answer.capacity.course["end_time"])
+        for time in times
+    )
+    assert found == (expected if is_whole else pytest.approx(expected, rel=1e-9, abs=1e-9))
+    total = answer.wait * answer.capacity.units
+    parts = sum(answer.capacity.table["unit_seconds"])
+    assert parts == (total if is_whole else pytest.approx(total, rel=1e-12))
+    assert sum(answer.capacity.table["seconds"]) == pytest.approx(answer.wait, rel=1e-12)
+    for holder in ("running", "before", "overtook"):
+        rows = answer.capacity.jobs["holder"] == holder
+        held = sum(answer.capacity.jobs["unit_seconds"].filter(rows))
+        assert held == pytest.approx(found[holder], rel=1e-9, abs=1e-9)
+    seen.update(holder for holder, seconds in found.items() if seconds)
+
+
+def check_chain(schedule: Schedule, row: int, answer: Why, *, has_started: bool, seen: Counter[str]) -> None:
+    """Fail if the chain differs, or links and rest are not the wait."""
+    links = [*answer.chain.links.select("row", "start_time", "end_time").iter_rows()]
+    if not has_started:
+        assert (links, answer.chain.ending, answer.chain.rest) == ([], "not_started", answer.wait)
+        return
+    expected, ending = reference.chain(schedule, row, answer.submit_time)
+    assert (links, answer.chain.ending) == (expected, ending)
+    edges = [answer.until, *(begin for _, begin, _ in links)]
+    assert [end for *_, end in links] == edges[:-1]
+    assert answer.chain.rest == edges[-1] - answer.submit_time
+    seen[ending] += 1
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_answers_of_the_reference(chunk: int) -> None:
+    """Capacity, chain and overtakers are those of the reference, and the parts add up to the wait."""
+    seen = Counter[str]()
+    for number in range(chunk, CASES, CHUNKS):
+        seen += check(WAITING.case(number))
+    usual = {*reference.HOLDERS} - {"own_run", "unavailable"}
+    assert all(seen[name] for name in (*usual, "reached", "at_once", "no_end", "overtakers"))
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("chunk", range(CAMPAIGN // CAMPAIGN_CHUNK))
+def test_more_answers(chunk: int) -> None:
+    """The same holds for many more cases."""
+    first = UNSEEN + chunk * CAMPAIGN_CHUNK
+    for number in range(first, first + CAMPAIGN_CHUNK):
+        check(WAITING.case(number))

@@ -1,0 +1,180 @@
+"""Why a job waited, by hand: who had the machine, what set the start, and who overtook the job."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import Any
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+from batchlab.generate import demo_system, demo_workload
+
+Jobs = list[tuple[float, float, float, int]]
+
+
+def run(policy: str, jobs: Jobs, *, nodes: int = 1, cores: int = 4, **options: Any) -> bl.Result:  # noqa: ANN401  # those of simulate
+    """Run jobs (submit, run time, limit, tasks) on equal nodes; columns of the jobs by name."""
+    system = options.pop("system", bl.System.homogeneous(nodes=nodes, resources={"core": cores}))
+    names = ("submit_time", "run_time", "requested_time", "tasks")
+    table = {name: [job[place] for job in jobs] for place, name in enumerate(names)}
+    table |= options.pop("columns", {})
+    return bl.simulate(bl.Workload.from_table(table), system, policy, **options)
+
+
+def held(result: bl.Result, job: int) -> dict[str, float]:
+    """Give the unit-seconds of the holders that had some."""
+    table = result.why(job).capacity.table.filter(pl.col("unit_seconds") > 0)
+    return dict(table.select("holder", "unit_seconds").iter_rows())
+
+
+def links(result: bl.Result, job: int) -> list[tuple[int, float, float]]:
+    """Give job, begin and end of each link."""
+    return [*result.why(job).chain.links.select("job_id", "start_time", "end_time").iter_rows()]
+
+
+def test_a_job_that_is_stopped_by_one_before_it() -> None:
+    """Under none a job that fits all the time is idle capacity, and starts when the job before it can."""
+    result = run("fcfs", [(0, 100, 100, 3), (10, 50, 50, 2), (20, 20, 20, 1)])
+    assert held(result, 2) == {"running": 270, "idle": 90}
+    assert held(result, 3) == {"running": 240, "idle_enough": 80}
+    assert links(result, 3) == [(1, 20, 100)]
+    assert result.why(3).chain.ending == "reached"
+
+
+def test_a_job_that_is_backfilled_around() -> None:
+    """Under easy an overtaker has its part, and is a link where the job waited for its end."""
+    result = run("easy", [(0, 60, 100, 3), (10, 50, 50, 4), (20, 30, 100, 1), (30, 70, 70, 1)])
+    assert held(result, 2) == {"running": 150, "overtook": 70, "idle": 140}
+    assert (links(result, 2), result.why(2).chain.rest) == ([(4, 30, 100)], 20)
+    assert held(result, 3) == {"running": 120, "before": 200, "overtook": 70, "idle_enough": 130}
+    answer = result.why(3)
+    assert links(result, 3) == [(2, 100, 150), (4, 30, 100)]
+    assert (answer.chain.rest, answer.chain.ending) == (10, "at_once")
+    assert answer.chain.links["overtook"].to_list() == [False, True]
+    assert answer.overtakers.select("job_id", "start_time", "unit_seconds").rows() == [(4, 30, 70)]
+
+
+def test_of_two_ends_the_needed_one() -> None:
+    """Of two jobs that end at the start, that is a link for whose end the job waited."""
+    result = run("easy", [(0, 100, 100, 1), (0, 100, 100, 3), (10, 20, 20, 3)])
+    assert links(result, 3) == [(2, 10, 100)]
+    assert links(run("easy", [(0, 100, 100, 2), (0, 100, 100, 2), (10, 20, 20, 2)]), 3) == [(1, 10, 100)]
+
+
+def test_a_dependency_comes_before_other_ends() -> None:
+    """A job that fits all the time waits for the job that it depends on, not for the first by row."""
+    jobs: Jobs = [(0, 50, 50, 1), (0, 50, 50, 1), (0, 10, 10, 1)]
+    result = run("easy", jobs, columns={"depends_on": [[], [], [2]]})
+    assert links(result, 3) == [(2, 0, 50)]
+
+
+def test_a_requeued_job() -> None:
+    """The earlier run of a job is a part of its wait of its own, and may be a link of others."""
+    events = [{"time": 30, "event": "requeue", "job_id": 1}]
+    result = run("sjf", [(0, 100, 100, 4), (10, 20, 20, 4)], events=events)
+    assert result.jobs["start_time"].to_list() == [50, 30]
+    assert held(result, 1) == {"own_run": 4 * 30, "overtook": 4 * 20}
+    assert links(result, 1) == [(2, 30, 50), (1, 0, 30)]
+    assert links(result, 2) == [(1, 10, 30)]
+
+
+def test_nodes_of_a_partition() -> None:
+    """Only the nodes that a job may use count; jobs on others overtake it on other nodes."""
+    parts = (bl.Partition("a", nodes="0-2"), bl.Partition("b", nodes="2-3"), bl.Partition("c", nodes="3"))
+    system = bl.System((bl.NodeGroup("n", 4, {"core": 1}),), partitions=parts)
+    jobs: Jobs = [(0, 100, 100, 2), (10, 50, 50, 3), (20, 40, 40, 1), (20, 40, 40, 1), (30, 10, 10, 1)]
+    result = run("easy", jobs, system=system, columns={"partition": ["a", "a", "b", "c", "a"]})
+    assert result.jobs["start_time"].to_list() == [0, 100, 20, 20, 60]
+    assert held(result, 5) == {"running": 90}
+    assert held(result, 2) == {"running": 180, "overtook": 40 + 10, "idle": 270 - 180 - 50}
+    answer = result.why(2)
+    assert answer.capacity.units == 3
+    assert answer.overtakers.select("job_id", "unit_seconds", "rule").rows() == [
+        (3, 40, None),
+        (4, 0, "other_nodes"),
+        (5, 10, None),
+    ]
+
+
+def test_maintenance_is_unavailable() -> None:
+    """Nodes of a reservation under way are not available, and no end sets a start after it."""
+    reserved = bl.Reservation("works", start=100, duration=100)
+    system = bl.System((bl.NodeGroup("n", 4, {"core": 1}),), reservations=(reserved,))
+    result = run("easy", [(0, 30, 120, 4), (5, 30, 30, 4), (30, 50, 50, 4)], system=system)
+    assert result.jobs["start_time"].to_list() == [200, 5, 35]
+    assert held(result, 1) == {"overtook": 4 * 80, "unavailable": 4 * 100, "idle_enough": 4 * 20}
+    answer = result.why(1)
+    assert (answer.chain.ending, answer.chain.rest) == ("no_end", 200)
+    assert "No job ended when it started" in str(answer)
+
+
+def test_the_scarcest_resource_is_the_unit() -> None:
+    """A job of much memory is measured by memory."""
+    system = bl.System.homogeneous(nodes=1, resources={"core": 4, "mem": 100})
+    columns = {"mem": [60, 50], "core": [1, 1]}
+    result = run("easy", [(0, 30, 30, 1), (10, 30, 30, 1)], system=system, columns=columns)
+    assert (result.why(2).capacity.resource, result.why(2).capacity.asked) == ("mem", 50)
+    assert held(result, 2) == {"running": 60 * 20, "idle": 40 * 20}
+
+
+def test_a_job_that_never_starts() -> None:
+    """It has a wait to its cancellation, or to the end of the run, and no chain."""
+    events = [{"time": 40, "event": "cancel", "job_id": 2}]
+    result = run("easy", [(0, 100, 100, 4), (10, 30, 30, 4)], events=events)
+    answer = result.why(2)
+    assert (answer.wait, answer.has_started, answer.chain.ending) == (30, False, "not_started")
+    assert held(result, 2) == {"running": 120}
+    assert "has not started" in str(answer)
+
+
+def test_resized_jobs_hold_what_they_hold() -> None:
+    """The parts of waits behind malleable jobs add up to the wait."""
+    jobs = [
+        bl.JobDescription(
+            submit_time=at,
+            tasks=2,
+            tasks_min=1,
+            tasks_max=4,
+            requested_time=900,
+            job_type="malleable",
+            application=bl.Application(
+                [bl.Phase([bl.tasks.Compute(flops=4e10, computation_pattern="uniform")], iterations=4)]
+            ),
+        )
+        for at in (0, 5, 10, 11, 12)
+    ]
+    system = bl.System.of(bl.Platform.crossbar(4, speed="1Gf", bandwidth="1GBps"))
+    result = bl.simulate(bl.Workload.from_jobs(jobs), system, "malleable")
+    assert len(result.resizes)
+    waited = result.jobs.filter(pl.col("start_time") > pl.col("submit_time"))["job_id"].to_list()
+    assert waited
+    for job in waited:
+        answer = result.why(job)
+        parts = fsum(answer.capacity.table["unit_seconds"])
+        assert parts == pytest.approx(answer.wait * 4, rel=1e-12)
+        assert answer.chain.ending in {"reached", "at_once", "no_end"}
+
+
+def test_what_is_refused() -> None:
+    """Unknown jobs, jobs that did not wait, and rejected ones are errors that say why."""
+    result = run("easy", [(0, 30, 30, 1), (10, 30, 30, 9)])
+    with pytest.raises(bl.ResultError, match=r"job_id = 7: no job of this run .* 2 jobs, 1 to 2"):
+        result.why(7)
+    with pytest.raises(bl.ResultError, match="job 1 did not wait: it started when it was submitted"):
+        result.why(1)
+    with pytest.raises(bl.ResultError, match="job 2 has no wait: it was rejected"):
+        result.why(2)
+
+
+def test_text_and_card() -> None:
+    """The text fits into 80 columns; the card has the same numbers."""
+    result = bl.simulate(demo_workload(300), demo_system(), "easy")
+    wait = pl.col("start_time") - pl.col("submit_time")
+    job = result.jobs.sort(wait, descending=True)["job_id"][0]
+    answer = result.why(job)
+    assert max(map(len, str(answer).split("\n"))) <= 80
+    assert f"Job {job} waited" in answer._repr_html_()  # what notebooks call
+    assert repr(answer) == f"<Why job {job} waited {answer.wait:g} s>"
+    assert answer.text(None).count("\n") < str(answer).count("\n")
