@@ -21,6 +21,7 @@ catch them.
     ├── ResultError              (ValueError)   a result that cannot be read, written or evaluated
     ├── AdequacyError            (ValueError)   streams of jobs between which no difference is defined
     ├── TwinError                (ValueError)   a log that a cluster's twin cannot run, or be fitted on
+    ├── DumpError                (ValueError)   a dump of a live cluster, or dumps that contradict each other
     ├── QueueingError            (ValueError)   a queueing model's input, or one that is not stable
     ├── TraceError               (ValueError)   a log of the archive that is not known, or cannot be had
     ├── MonitorError                            a running simulation that cannot be asked, or shown
@@ -46,6 +47,7 @@ __all__ = [
     "BridgeError",
     "ClusterError",
     "DecisionError",
+    "DumpError",
     "ExperimentError",
     "MissingExtraError",
     "MonitorError",
@@ -138,6 +140,10 @@ class AdequacyError(BatchlabError, ValueError):
 
 class TwinError(BatchlabError, ValueError):
     """A log that the twin of a cluster cannot run, or that it cannot be fitted on."""
+
+
+class DumpError(BatchlabError, ValueError):
+    """A dump of a live cluster breaks a rule; the message names the file, the record and the field."""
 
 
 class QueueingError(BatchlabError, ValueError):

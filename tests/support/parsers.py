@@ -24,10 +24,14 @@ from batchlab.core.documents import DocumentReader
 from batchlab.experiment.specification import read_specification
 from batchlab.experiment.store import Store
 from batchlab.options import RunOptions
+from batchlab.slurm import read_dump, translate_dump
 from support.accounting_logs import COBALT, GWF, JOBCOMP, LSF, MAUI, PBS, SACCT, SACCT_JSON, SGE, reading_of
+from support.live_dumps import FOLDER, NOW, RELEASES, jobs_of, nodes_of, recorded, rows_of_sinfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from batchlab.slurm import SlurmConfiguration
 
 __all__ = ["PARSERS", "Parser"]
 
@@ -324,7 +328,40 @@ def _read_gwf(content: bytes, folder: Path) -> object:
     return reading_of(read)(content, folder)
 
 
+def _live(option: str) -> Callable[[bytes, Path], object]:
+    """Read a dump of a live cluster, beside sound dumps of the rest, and build a simulation of it."""
+
+    def read(content: bytes, folder: Path) -> object:
+        path = folder / "dump"
+        path.write_bytes(content)
+        given = {"jobs": FOLDER / "squeue.json", "nodes": FOLDER / "sinfo.json"} | {option: path}
+        state = read_dump(**given, now=NOW)  # type: ignore[arg-type]
+        made = translate_dump(state, _configuration(), incomplete="keep")
+        return state.table, made.workload, made.remarks
+
+    return read
+
+
+@cache
+def _configuration() -> SlurmConfiguration:
+    return bl.slurm.read_configuration(FOLDER / "slurm.conf")
+
+
+def _dumped(*documents: object) -> tuple[bytes, ...]:
+    return tuple(json.dumps(each).encode() for each in documents)
+
+
+LIVE_JOBS = tuple(recorded(name) for name in ("squeue.json", "job.txt", "job-details.txt", "squeue.txt"))
+LIVE_NODES = (recorded("sinfo.json"), recorded("node.txt"))
+
 PARSERS = {
+    "live jobs": Parser(LIVE_JOBS, _live("jobs"), sample=100),
+    "live jobs of all releases": Parser(_dumped(*map(jobs_of, RELEASES)), _live("jobs"), sample=100),
+    "live nodes": Parser(
+        (*LIVE_NODES, *_dumped(nodes_of("23.11"), rows_of_sinfo())), _live("nodes"), sample=100
+    ),
+    "live reservations": Parser((recorded("res.txt"),), _live("reservations")),
+    "live priorities": Parser((recorded("sprio.txt"), recorded("spriol.txt")), _live("priorities")),
     "log": Parser((LOG, LOG.replace(b"\n", b"\r\n")), _log),
     "packed log": Parser((gzip.compress(LOG, mtime=0),), _log),
     "otherwise packed log": Parser((bz2.compress(LOG), lzma.compress(LOG), _zipped(LOG)), _log),

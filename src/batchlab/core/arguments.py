@@ -27,6 +27,7 @@ _CLASSES = {
     "Fitted": "Fitted parameters, e.g. of read_fitted()",
     "Communicator": "a Communicator",
     "PlacedRun": "a Result, e.g. of simulate()",
+    "LiveState": "a LiveState, e.g. of read_dump()",
     "Platform": "a Platform, e.g. of read_platform()",
     "Result": "a Result, e.g. of simulate()",
     "Series": "a polars Series",

@@ -1,8 +1,9 @@
 """Ranges of node numbers in texts: ``0-11,16``."""
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["node_beyond", "node_ranges"]
+__all__ = ["node_beyond", "node_ranges", "ranges_of"]
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
@@ -40,3 +41,15 @@ def node_ranges(value: object) -> list[tuple[int, int]]:
 def node_beyond(value: str, nodes: int) -> int | None:
     """Return the last node of the first range that exceeds the number of nodes; None if all are valid."""
     return next((end - 1 for _, end in node_ranges(value) if end > nodes), None)
+
+
+def ranges_of(numbers: Sequence[int]) -> str:
+    """Format ascending numbers as ranges: ``0-11,16``."""
+    parts: list[str] = []
+    begin = 0
+    for end in range(1, len(numbers) + 1):
+        if end == len(numbers) or numbers[end] != numbers[end - 1] + 1:
+            first, last = numbers[begin], numbers[end - 1]
+            parts.append(str(first) if first == last else f"{first}-{last}")
+            begin = end
+    return ",".join(parts)

@@ -45,6 +45,14 @@ from batchlab.slurm.controller import Outcome as Outcome
 from batchlab.slurm.controller import Precedence as Precedence
 from batchlab.slurm.controller import ReservedNodes as ReservedNodes
 from batchlab.slurm.controller import Situation as Situation
+from batchlab.slurm.dumps.reading import read_dump as read_dump
+from batchlab.slurm.dumps.state import LiveJob as LiveJob
+from batchlab.slurm.dumps.state import LiveNode as LiveNode
+from batchlab.slurm.dumps.state import LivePriority as LivePriority
+from batchlab.slurm.dumps.state import LiveReservation as LiveReservation
+from batchlab.slurm.dumps.state import LiveState as LiveState
+from batchlab.slurm.dumps.translation import LiveTranslation as LiveTranslation
+from batchlab.slurm.dumps.translation import translate_dump as translate_dump
 from batchlab.slurm.translation.translation import Translation as Translation
 from batchlab.slurm.translation.translation import check as check
 from batchlab.slurm.translation.translation import translate as translate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batchlab.core.node_ranges import ranges_of
 from batchlab.errors import SystemDescriptionError, one_line
 from batchlab.slurm.configuration.keys import at
 from batchlab.slurm.configuration.lines import refuse
@@ -68,7 +69,7 @@ def core_multiple(configuration: SlurmConfiguration) -> int:
 def down_ranges(configuration: SlurmConfiguration) -> str:
     """Return the ranges of the nodes that are out of service."""
     down = configuration.out_of_service
-    return _ranges([place for place, name in enumerate(configuration.in_service) if name in down])
+    return ranges_of([place for place, name in enumerate(configuration.in_service) if name in down])
 
 
 def _name(line: NodeLine, number: int) -> str:
@@ -127,7 +128,7 @@ def partitions_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[
             found.append(
                 Partition(
                     name=each.name,
-                    nodes=_ranges(nodes),
+                    nodes=ranges_of(nodes),
                     tier=each.tier,
                     admits=admits,
                     priority_factor=each.job_factor,
@@ -245,15 +246,3 @@ def _among(
         rule = f"{key} of partition {one_line(each.name)} leaves none that the files of sacctmgr have"
         refuse(each.place, f"{rule}. Take the partition out, or pass the right files.")
     return found
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Format ascending numbers as ranges: ``0-11,16``."""
-    parts: list[str] = []
-    begin = 0
-    for end in range(1, len(numbers) + 1):
-        if end == len(numbers) or numbers[end] != numbers[end - 1] + 1:
-            first, last = numbers[begin], numbers[end - 1]
-            parts.append(str(first) if first == last else f"{first}-{last}")
-            begin = end
-    return ",".join(parts)

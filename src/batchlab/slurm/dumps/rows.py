@@ -1,0 +1,352 @@
+"""The jobs of a live cluster as a table: the columns of a workload."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from batchlab.errors import DumpError, one_line, shown, suggest
+from batchlab.slurm.configuration.values import YEAR
+from batchlab.slurm.dumps.requests import request_of
+from batchlab.workload.dependencies import parse_dependency, targets_of
+from batchlab.workload.node_columns import Constraint
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from batchlab.slurm import PartitionLine, SlurmConfiguration
+    from batchlab.slurm.dumps.remarks import Remarked
+    from batchlab.slurm.dumps.state import LiveJob, LiveState
+    from batchlab.system import System
+
+__all__ = ["LiveRow", "rows_of", "table_of"]
+
+_MINUTE = 60.0
+_MOST_JOBS = 4_000_000
+_MOST_SUGGESTED = 1000
+_HET = "components of a heterogeneous job count as separate jobs"
+_NAMED_NODES = "nodes requested or excluded by name are not modelled: jobs take any node of the partition"
+_LICENSES = "licenses are not modelled"
+_NO_LIMIT = f"no time limit: {YEAR:,} s taken as the estimate"
+_NO_CONSTRAINT = "features that are not requested by & and | of features of slurm.conf are left out"
+_NO_RESOURCE = "generic resources that the nodes of slurm.conf do not have are left out"
+_OTHER_DEPENDENCY = "dependencies but after, afterok, afternotok, afterany and singleton are left out"
+_MISSING_TARGET = "dependencies on jobs that are not in the dump are left out"
+_NO_RESERVATION = "the reservation that jobs name is not in a dump of reservations: they count as held"
+_DOWN_PARTITION = "partitions that are not UP in slurm.conf start no job: waiting jobs count as held"
+_FAILED = "dependencies that can never be fulfilled: the jobs count as held"
+_SUSPENDED = "suspended jobs count as running"
+_COMPLETING = "completing jobs count as ended: their nodes are free"
+_UNEVEN = "CPUs on each node are not in the dump: taken as equal as they fit"
+
+
+@dataclass(frozen=True)
+class LiveRow:
+    """A job of the table: a record, with the index of one task of an array.
+
+    Attributes
+    ----------
+    job
+        The record.
+    number
+        The ``job_id`` in the workload: Slurm's number, except for waiting tasks of arrays after the first.
+    index
+        The index in the array; None without one.
+    is_held
+        True if it will not start.
+    """
+
+    job: LiveJob
+    number: int
+    index: int | None
+    is_held: bool
+
+    @property
+    def slurm_id(self) -> str:
+        """The number in Slurm's form: ``12``, ``12_3`` of an array, ``12+1`` of a heterogeneous job."""
+        if self.index is not None:
+            return f"{self.job.array_id}_{self.index}"
+        if self.job.het_id is not None:
+            return f"{self.job.het_id}+{self.job.het_offset}"
+        return str(self.job.job_id)
+
+
+def rows_of(state: LiveState, system: System, remarks: Remarked) -> list[LiveRow]:
+    """Return the jobs that run or wait, in the order of submission, one for each task of an array."""
+    alive = [*state.running, *state.waiting]
+    for job in state.holding:
+        if not job.runs:
+            remarks.add(_COMPLETING, job.job_id)
+    count = sum(job.count for job in alive)
+    if count > _MOST_JOBS:
+        raise DumpError(
+            f"{state.files[0]}: has {count:,} jobs and tasks of arrays; must be at most {_MOST_JOBS:,}."
+        )
+    following = max((job.job_id for job in state.jobs), default=0) + 1
+    following = max([following, *((job.array_id or 0) + 1 for job in alive)])
+    partitions = {each.name for each in system.partitions}
+    reservations = {each.name for each in system.reservations}
+    rows = []
+    for job in sorted(alive, key=lambda each: (each.submit_time, each.job_id)):
+        is_held = _is_held(job, partitions, reservations, remarks)
+        for at, index in enumerate(job.array_indices or (None,)):
+            rows.append(LiveRow(job, job.job_id if at == 0 else following, index, is_held))
+            following += at > 0
+        _remark(job, remarks)
+    return rows
+
+
+def _is_held(
+    job: LiveJob, partitions: Collection[str], reservations: Collection[str], remarks: Remarked
+) -> bool:
+    if not job.waits or job.phase == "held":
+        return job.phase == "held"
+    reasons = (
+        (job.is_dependency_failed, _FAILED),
+        (bool(job.reservation) and job.reservation not in reservations, _NO_RESERVATION),
+        (bool(job.partitions) and not set(job.partitions) & set(partitions), _DOWN_PARTITION),
+    )
+    for is_so, remark in reasons:
+        if is_so:
+            remarks.add(remark, job.job_id, job.count)
+            return True
+    return False
+
+
+def _remark(job: LiveJob, remarks: Remarked) -> None:
+    is_uneven = job.runs and job.cpus_on_nodes is None and len(job.nodes) > 1
+    for is_so, remark in (
+        (job.het_id is not None, _HET),
+        (job.waits and bool(job.required_nodes or job.excluded_nodes), _NAMED_NODES),
+        (bool(job.licenses), _LICENSES),
+        (job.phase == "suspended", _SUSPENDED),
+        (is_uneven, _UNEVEN),
+    ):
+        if is_so:
+            remarks.add(remark, job.job_id, job.count)
+
+
+def table_of(
+    rows: list[LiveRow],
+    state: LiveState,
+    configuration: SlurmConfiguration,
+    system: System,
+    *,
+    shares: Mapping[int, tuple[int, ...]],
+    origin: float,
+    remarks: Remarked,
+) -> pl.DataFrame:
+    """Return the columns of a workload for the jobs.
+
+    Parameters
+    ----------
+    rows
+        The jobs.
+    state, configuration
+        The state of the cluster, and its configuration.
+    system
+        The machine: its partitions, resources and reservations.
+    shares
+        The CPUs of jobs on each of their nodes, by the number of the job.
+    origin
+        The instant of time 0, seconds since 1970 UTC.
+    remarks
+        Collects remarks.
+
+    Raises
+    ------
+    DumpError
+        If a job names a partition that the configuration does not have.
+    """
+    lines = {each.name: each for each in configuration.partitions}
+    features = {name for line in configuration.nodes for name in line.features}
+    names = _Names(
+        state.files[0],
+        lines,
+        {each.name for each in system.partitions},
+        frozenset(features),
+        {each.name for each in system.reservations},
+        _numbers(rows),
+        remarks,
+    )
+    resources = dict.fromkeys(name for group in system.groups for name in group.resources)
+    priorities = _priorities(state)
+    # Some dumps have the limit of an array in the record of its waiting tasks only.
+    limits = {row.job.array_id: row.job.array_limit for row in rows if row.job.array_limit is not None}
+    found: dict[int, dict[str, object]] = {}
+    records = []
+    for row in rows:
+        job = row.job
+        if id(job) not in found:
+            limit = _limit(job, lines)
+            if math.isinf(limit):
+                remarks.add(_NO_LIMIT, job.job_id, job.count)
+            found[id(job)] = {
+                **_times(job, state.now, origin, limit),
+                **_asked(job, shares.get(job.job_id), [*resources], remarks),
+                **names.of(job),
+                "array_limit": limits.get(job.array_id),
+                "priority": priorities.get(job.job_id, job.priority or 0),
+            }
+        records.append(
+            {"job_id": row.number, "slurm_id": row.slurm_id, "array_index": row.index, **found[id(job)]}
+        )
+    schema = {**_SCHEMA, **{name: pl.Int64() for name in resources}}
+    table = pl.DataFrame(records, schema=schema, orient="row")
+    empty = [name for name in _MAY_BE_EMPTY if table[name].null_count() == table.height]
+    return table.drop(empty)
+
+
+def _limit(job: LiveJob, lines: dict[str, PartitionLine]) -> float:
+    """Return the time limit, seconds: its own, else the default or the longest of its partitions."""
+    if job.time_limit is not None:
+        return job.time_limit
+    longest = 0.0
+    for name in job.partitions:
+        line = lines.get(name)
+        minutes = None if line is None else line.max_time
+        if job.waits and line is not None and line.default_time is not None:
+            minutes = line.default_time
+        longest = max(longest, math.inf if minutes is None else minutes * _MINUTE)
+    return longest or math.inf
+
+
+def _times(job: LiveJob, now: float, origin: float, limit: float) -> dict[str, object]:
+    """Return the times: a job that runs is taken to run for its limit, or until now if it is beyond it."""
+    estimate = float(YEAR) if math.isinf(limit) else limit
+    ran = 0.0 if job.start_time is None else max(now - job.start_time, 0.0)
+    begin = job.eligible_time if job.waits and (job.eligible_time or 0) > now else None
+    return {
+        # Clocks differ, and dumps take a while: nothing is later than now.
+        "submit_time": min(job.submit_time, job.start_time or now, now) - origin,
+        "run_time": max(estimate, ran),
+        "requested_time": estimate,
+        "time_limit": limit,
+        "begin_time": None if begin is None else begin - origin,
+    }
+
+
+def _asked(
+    job: LiveJob, shares: tuple[int, ...] | None, known: list[str], remarks: Remarked
+) -> dict[str, object]:
+    request = request_of(job, shares)
+    if request.resources.keys() - set(known):
+        remarks.add(_NO_RESOURCE, job.job_id, job.count)
+    amounts: dict[str, object] = {name: request.resources.get(name, 0) for name in known}
+    if "mem" in amounts:
+        amounts["mem"] = request.memory or 0
+    return {
+        **amounts,
+        "core": request.core,
+        "tasks": request.tasks,
+        "tasks_per_node": request.tasks_per_node,
+        "exclusive": job.exclusive or (job.memory_per_node == 0 and "mem" in amounts),
+        "nice": job.nice,
+        "requeue": job.requeue,
+        "array_id": job.array_id,
+    }
+
+
+@dataclass
+class _Names:
+    """The names that jobs may use, and the jobs that dependencies may name."""
+
+    file: str
+    lines: dict[str, PartitionLine]
+    partitions: set[str]
+    features: frozenset[str]
+    reservations: set[str]
+    numbers: set[int]
+    remarks: Remarked
+
+    def of(self, job: LiveJob) -> dict[str, object]:
+        """Return the names of a job as columns."""
+        return {
+            "user": job.user or None,
+            "job_name": job.name or None,
+            "account": job.account or None,
+            "qos": job.qos or None,
+            "partition": self._partition(job),
+            "constraint": self._constraint(job) if job.waits else None,
+            "reservation": job.reservation if job.reservation in self.reservations else None,
+            "dependency": self._dependency(job) if job.waits and not job.is_dependency_failed else None,
+        }
+
+    def _partition(self, job: LiveJob) -> str | None:
+        for name in job.partitions:
+            if name not in self.lines:
+                rule = f"slurm.conf has no such partition.{suggest(name, [*self.lines][:_MOST_SUGGESTED])}"
+                raise DumpError(f"{self.file}: job {job.job_id}: partition = {shown(name)}; {rule}")
+        return ",".join(name for name in job.partitions if name in self.partitions) or None
+
+    def _constraint(self, job: LiveJob) -> str | None:
+        if not job.constraint:
+            return None
+        try:
+            constraint = Constraint.of(job.constraint)
+        except ValueError:
+            constraint = None
+        if constraint is None or not self.features.issuperset(constraint.names):
+            self.remarks.add(_NO_CONSTRAINT, f"{job.job_id}: {one_line(job.constraint)}", job.count)
+            return None
+        return job.constraint
+
+    def _dependency(self, job: LiveJob) -> str | None:
+        if not job.dependency:
+            return None
+        if parse_dependency(job.dependency) is None:
+            self.remarks.add(_OTHER_DEPENDENCY, f"{job.job_id}: {one_line(job.dependency)}", job.count)
+            return None
+        if any(target.job not in self.numbers for target in targets_of(job.dependency)):
+            self.remarks.add(_MISSING_TARGET, f"{job.job_id}: {one_line(job.dependency)}", job.count)
+        return job.dependency
+
+
+def _numbers(rows: Iterable[LiveRow]) -> set[int]:
+    """Return the numbers of jobs and arrays that a dependency may name."""
+    return {number for row in rows for number in (row.job.job_id, row.job.array_id) if number is not None}
+
+
+def _priorities(state: LiveState) -> dict[int, int]:
+    """Return the largest priority of each job, of the dump of priorities or by partition."""
+    found: dict[int, int] = {job.job_id: max(job.priorities.values()) for job in state.jobs if job.priorities}
+    largest: dict[int, int] = {}
+    for each in state.priorities or ():
+        largest[each.job_id] = max(largest.get(each.job_id, 0), each.priority)
+    return found | largest
+
+
+_SCHEMA: dict[str, pl.DataType] = {
+    "job_id": pl.Int64(),
+    "submit_time": pl.Float64(),
+    "run_time": pl.Float64(),
+    "requested_time": pl.Float64(),
+    "time_limit": pl.Float64(),
+    "tasks": pl.Int64(),
+    "core": pl.Int64(),
+    "tasks_per_node": pl.Int64(),
+    "exclusive": pl.Boolean(),
+    "slurm_id": pl.String(),
+    "user": pl.String(),
+    "account": pl.String(),
+    "qos": pl.String(),
+    "partition": pl.String(),
+    "job_name": pl.String(),
+    "constraint": pl.String(),
+    "reservation": pl.String(),
+    "dependency": pl.String(),
+    "begin_time": pl.Float64(),
+    "array_id": pl.Int64(),
+    "array_index": pl.Int64(),
+    "array_limit": pl.Int64(),
+    "requeue": pl.Boolean(),
+    "nice": pl.Int64(),
+    "priority": pl.Int64(),
+}
+_MAY_BE_EMPTY = (
+    *("user", "account", "qos", "partition", "job_name", "constraint", "reservation", "dependency"),
+    *("begin_time", "array_id", "array_index", "array_limit", "requeue"),
+)

@@ -1,0 +1,291 @@
+"""Build the jobs, the machine and the policy of a simulation from the state of a live cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+import polars as pl
+
+from batchlab.core import rules
+from batchlab.core.arguments import checked
+from batchlab.core.node_ranges import ranges_of
+from batchlab.errors import BatchlabError, DumpError, one_line, shown, suggest
+from batchlab.policy.policy import CONFIGURED, as_policy
+from batchlab.slurm import translate
+from batchlab.slurm.dumps.remarks import Remarked
+from batchlab.slurm.dumps.requests import shares_of
+from batchlab.slurm.dumps.reserved import reservations_of
+from batchlab.slurm.dumps.rows import rows_of, table_of
+from batchlab.workload import Header, Workload
+from batchlab.workload.dependencies import without_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from batchlab.policy.policy import Policy
+    from batchlab.slurm import LiveReservation, LiveState, SlurmConfiguration
+    from batchlab.slurm.dumps.rows import LiveRow
+    from batchlab.system import System
+
+__all__ = ["LiveTranslation", "translate_dump"]
+
+_BY_PRIORITY: Final = 'expression("-priority")'
+_MOST_SUGGESTED: Final = 1000
+_MOST_NAMED: Final = 5
+_NO_NODES = "no dump of the nodes: their states are those of slurm.conf, and hidden jobs are not noticed"
+_UNLISTED = "nodes of slurm.conf that are not in the dump of the nodes are out of service"
+_HIDDEN = "nodes with CPUs that no job of the dump holds are out of service"
+_UNAVAILABLE = "nodes that are down or drained are out of service"
+_RESERVED = "no dump of reservations: nodes that are reserved or in maintenance are out of service"
+
+
+@dataclass(frozen=True, eq=False)
+class LiveTranslation:
+    """What a simulation that begins now needs.
+
+    Attributes
+    ----------
+    state, configuration
+        The state of the cluster, and its configuration.
+    system
+        The machine; nodes that accept no job are out of service, and reservations are those of the dump.
+    policy
+        The policy of the configuration.
+    workload
+        The jobs that run or wait, in the order of submission; time 0 is `origin`. A job that runs is taken to
+        run for its time limit. The column ``slurm_id`` has Slurm's numbers: ``12``, ``12_3``, ``12+1``.
+    now, origin
+        The time of the dump in seconds since the origin, and the origin in seconds since 1970 UTC.
+    running
+        The jobs that run: ``row`` (in `workload`), ``job_id``, ``start_time`` (s since the origin),
+        ``nodes`` (numbers of the nodes) and ``cores`` (CPUs on each of them).
+    held
+        Rows of the jobs that will not start: held, or waiting for what cannot come.
+    remarks
+        Missing fields of the dump, and fields that the model does not honour.
+    """
+
+    state: LiveState
+    configuration: SlurmConfiguration
+    system: System
+    policy: Policy
+    workload: Workload
+    now: float
+    origin: float
+    running: pl.DataFrame = field(repr=False)
+    held: npt.NDArray[np.int64] = field(repr=False)
+    remarks: tuple[str, ...] = ()
+
+
+@checked(DumpError)
+def translate_dump(
+    state: LiveState,
+    configuration: SlurmConfiguration,
+    *,
+    order: Literal["configured", "dump"] = "configured",
+    incomplete: Literal["raise", "keep"] = "raise",
+) -> LiveTranslation:
+    """Build jobs, machine and policy from the state of a live cluster and its configuration.
+
+    Parameters
+    ----------
+    state
+        The result of `batchlab.slurm.read_dump`.
+    configuration
+        The result of `batchlab.slurm.read_configuration`.
+    order
+        The order of the waiting jobs: ``"configured"`` computes priorities as the configuration says, without
+        the usage of the past, which dumps do not have; ``"dump"`` takes Slurm's priorities as they are now.
+    incomplete
+        ``"raise"`` refuses a dump with busy CPUs that no job in it holds (``PrivateData=jobs`` hides the jobs
+        of other users); ``"keep"`` takes such nodes out of service, with a remark.
+
+    Returns
+    -------
+    LiveTranslation
+
+    Raises
+    ------
+    DumpError
+        If the dump names a node or a partition that the configuration does not have, or is incomplete.
+    SystemDescriptionError
+        If the configuration is invalid.
+    """
+    rules.check(DumpError, "order", order, rules.OneOf(("configured", "dump")))
+    rules.check(DumpError, "incomplete", incomplete, rules.OneOf(("raise", "keep")))
+    remarks = Remarked()
+    places = {name: at for at, name in enumerate(configuration.in_service)}
+    _check_nodes(state, places)
+    if incomplete == "raise":
+        _check_complete(state)
+    origin = _origin(state)
+    system = _system(state, configuration, places, origin, remarks)
+    rows = rows_of(state, system, remarks)
+    shares = _shares(state, configuration)
+    table = table_of(rows, state, configuration, system, shares=shares, origin=origin, remarks=remarks)
+    policy = as_policy(CONFIGURED).on(system.policy)
+    try:
+        workload = _workload(table, origin)
+        policy = replace(policy, order=_BY_PRIORITY) if order == "dump" else policy
+    except BatchlabError as error:
+        raise DumpError(f"{state.files[0]}: {error}") from None
+    return LiveTranslation(
+        state=state,
+        configuration=configuration,
+        system=system,
+        policy=policy,
+        workload=workload,
+        now=state.now - origin,
+        origin=origin,
+        running=_running(rows, shares, places, state.now, origin),
+        held=np.array([at for at, row in enumerate(rows) if row.is_held], np.int64),
+        remarks=remarks.as_text(),
+    )
+
+
+def _origin(state: LiveState) -> float:
+    """Return the last whole minute before the first submission."""
+    instants = (
+        each
+        for job in (*state.running, *state.waiting)
+        for each in (job.submit_time, job.start_time)
+        if each is not None
+    )
+    return min([state.now, *instants]) // 60 * 60
+
+
+def _check_nodes(state: LiveState, places: Mapping[str, int]) -> None:
+    """Raise if a job, a node or a reservation is on a node that the configuration does not have."""
+    groups: list[tuple[str, Iterable[str]]] = [
+        (f"job {job.job_id}: nodes", job.nodes) for job in state.holding
+    ]
+    groups += [("nodes", [node.name]) for node in state.nodes or ()]
+    groups += [(f"reservation {one_line(each.name)}: nodes", each.nodes) for each in state.reservations or ()]
+    for what, names in groups:
+        for name in names:
+            if name not in places:
+                rule = f"slurm.conf has no such node.{suggest(name, [*places][:_MOST_SUGGESTED])}"
+                files = ", ".join(state.files)
+                raise DumpError(f"{files}: {what} = {shown(name)}; {rule}")
+    for job in state.running:
+        if not job.nodes or job.start_time is None:
+            lacking = "nodes" if job.start_time is not None else "start time"
+            raise DumpError(
+                f"{state.files[0]}: job {job.job_id} is {job.slurm_state} and has no {lacking}. "
+                "Write the dump again."
+            )
+
+
+def _check_complete(state: LiveState) -> None:
+    hidden = state.unexplained
+    if hidden:
+        named = ", ".join(one_line(name) for name in [*hidden][:_MOST_NAMED])
+        more = ", …" if len(hidden) > _MOST_NAMED else ""
+        raise DumpError(
+            f"{', '.join(state.files)}: {sum(hidden.values()):,} CPUs are busy on {len(hidden):,} nodes "
+            f"({named}{more}), and no job of the dump holds them; must show all jobs. PrivateData=jobs hides "
+            "those of others, and dumps written at different times differ: write them again at once, "
+            'or pass incomplete="keep" to take these nodes out of service.'
+        )
+
+
+def _system(
+    state: LiveState,
+    configuration: SlurmConfiguration,
+    places: Mapping[str, int],
+    origin: float,
+    remarks: Remarked,
+) -> System:
+    """Return the machine of the configuration with the states of nodes and the reservations of the dump."""
+    system = translate(configuration).system
+    out = _out_of_service(state, configuration, places, remarks)
+
+    def ranges(each: LiveReservation) -> str:
+        return ranges_of(sorted(places[name] for name in each.nodes))
+
+    reserved = reservations_of(state.reservations or (), ranges, state.now, origin, remarks)
+    return replace(system, down=ranges_of(sorted(places[name] for name in out)), reservations=tuple(reserved))
+
+
+def _out_of_service(
+    state: LiveState, configuration: SlurmConfiguration, places: Mapping[str, int], remarks: Remarked
+) -> set[str]:
+    if state.nodes is None:
+        remarks.add(_NO_NODES)
+        return set(configuration.out_of_service)
+    listed = {node.name for node in state.nodes}
+    found: dict[str, set[str]] = {
+        _UNLISTED: set(places) - listed,
+        _HIDDEN: set(state.unexplained),
+        _UNAVAILABLE: {node.name for node in state.nodes if not node.is_available},
+    }
+    if state.reservations is None:
+        words = {"RESERVED", "MAINTENANCE", "MAINT"}
+        found[_RESERVED] = {node.name for node in state.nodes if words & set(node.states)}
+    for remark, names in found.items():
+        for name in sorted(names, key=places.__getitem__):
+            remarks.add(remark, name)
+    return set().union(*found.values())
+
+
+def _workload(table: pl.DataFrame, origin: float) -> Workload:
+    header = Header.from_fields({"UnixStartTime": int(origin)})
+    resources = [name for name in table.columns if name in {"core", "mem", "gpu"}]
+    return Workload.from_table(
+        without_missing(table), resources=resources, overrun="keep", invalid="raise", header=header
+    )
+
+
+def _shares(state: LiveState, configuration: SlurmConfiguration) -> dict[int, tuple[int, ...]]:
+    """Return the CPUs of jobs on each of their nodes, by the number of the job.
+
+    Raises
+    ------
+    DumpError
+        If jobs hold more CPUs of a node than it has.
+    """
+    cpus = {name: configuration.node_names[name].cpus for name in configuration.in_service}
+    busy = {node.name: node.allocated_cpus for node in state.nodes or () if node.allocated_cpus is not None}
+    shares = shares_of(state.running, {**cpus, **busy})
+    held: dict[str, int] = {}
+    for job in state.running:
+        for name, share in zip(job.nodes, shares[job.job_id], strict=True):
+            held[name] = held.get(name, 0) + share
+    for name, share in held.items():
+        if share > cpus[name]:
+            rule = f"it has {cpus[name]:,} in slurm.conf, and jobs that share CPUs cannot be simulated"
+            raise DumpError(
+                f"{state.files[0]}: jobs hold {share:,} CPUs of {one_line(name)}; {rule}. Write the dump "
+                "by squeue --json or scontrol -d show job, which have the CPUs on each node."
+            )
+    return shares
+
+
+def _running(
+    rows: Sequence[LiveRow],
+    shares: Mapping[int, tuple[int, ...]],
+    places: Mapping[str, int],
+    now: float,
+    origin: float,
+) -> pl.DataFrame:
+    found = [
+        (
+            *(at, row.number, min(row.job.start_time or now, now) - origin),
+            [places[name] for name in row.job.nodes],
+            [*shares[row.job.job_id]],
+        )
+        for at, row in enumerate(rows)
+        if row.job.runs
+    ]
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
+        "row": pl.Int64,
+        "job_id": pl.Int64,
+        "start_time": pl.Float64,
+        "nodes": pl.List(pl.UInt32),
+        "cores": pl.List(pl.Int64),
+    }
+    return pl.DataFrame(found, schema=schema, orient="row")
