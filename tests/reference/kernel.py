@@ -9,6 +9,7 @@ from reference.backfill import RULES
 from reference.dependencies import Waiting
 from reference.disciplines import DISCIPLINES, serve
 from reference.events import absent_nodes, cancel_job, take, unknown_reservations
+from reference.gates import Gates
 from reference.limits import refuses_submission
 from reference.mappings import mapping_of
 from reference.model import (
@@ -53,6 +54,7 @@ class Kernel:
     passed: bool = False
     by_start: bool = False
     reasons: Reasons | None = None
+    gates: Gates | None = None
     events: list[ExternalEvent] = field(default_factory=list)
     applied: list[bool] = field(default_factory=list)
     stopped: bool = False
@@ -430,8 +432,14 @@ class Kernel:
             self.state.sleep.look(self.state)
         if self.reasons is not None:
             self.reasons.look(self.state, self.waiting)
+        self.look_at_gates()
         if self.after_each and self.entered:
             self.make_pass()
+
+    def look_at_gates(self) -> None:
+        if self.gates is not None:
+            rule = self.backfill, self.reservations
+            self.gates.look(self.state, self.waiting, rule, stopped=self.stopped)
 
     def end_cancelled(self) -> None:
         """End the jobs that were cancelled for another; the pass that goes on sees what that lets in."""
@@ -451,6 +459,8 @@ class Kernel:
             if state.sleep is not None:
                 state.sleep.advance(state)
             getattr(self, order_at_instant)()
+            if self.stopped:
+                self.look_at_gates()
             if state.sleep is not None:
                 state.sleep.decide(state)
                 # Node events to come keep no run going whose jobs are done.
@@ -478,6 +488,7 @@ def simulate(
     node_events: Sequence[NodeEvent] = (),
     interruptions: list[Interruption] | None = None,
     reasons: Reasons | None = None,
+    gates: Gates | None = None,
     predictor: Predictor | None = None,
     job_check: str = "nodes",
     asked_at_timers: bool = False,
@@ -511,6 +522,7 @@ def simulate(
         state.priorities = Priorities(machine, order, begin)
     each = order_at_instant != "completions_first"
     kernel = Kernel(state, backfill, reservations, to_come, list(node_events), {}, each, asked_at_timers)
+    kernel.gates = gates
     kernel.reasons, kernel.by_start = reasons, order_at_instant == "arrivals_first"
     kernel.after_pass, kernel.events = after_pass, sorted(events, key=lambda event: event.time)
     unknown = unknown_reservations(kernel.events, machine)

@@ -22,6 +22,7 @@ from reference import (
     Overheads,
     simulate,
 )
+from reference.gates import Gates
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
 from reference.rates import Control
@@ -121,6 +122,7 @@ class Case:
         *,
         asked_at_timers: bool = False,
         reasons: Reasons | None = None,
+        gates: Gates | None = None,
         applied: list[bool] | None = None,
         switches: list[tuple[float, int, float]] | None = None,
         power_states: list[Interval] | None = None,
@@ -152,6 +154,7 @@ class Case:
             controls=self.controls,
             switches=switches,
             reasons=reasons,
+            gates=gates,
             predictor=PREDICTORS[self.predictor](),
             job_check=self.job_check,
             asked_at_timers=asked_at_timers,

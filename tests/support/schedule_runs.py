@@ -12,6 +12,7 @@ import batchlab as bl
 from batchlab.options.overheads import PHASES
 from batchlab.seam import View
 from reference import Interruption, Job, Multifactor, Outcome
+from reference.gates import Gates
 from reference.rates import Control
 from reference.reasons import Reasons
 from reference.state import State
@@ -24,8 +25,10 @@ __all__ = [
     "applied_of",
     "differences",
     "events_of",
+    "expected_gates",
     "expected_of",
     "fail_if_different",
+    "gate_differences",
     "interruptions_of",
     "observers_of",
     "outcomes",
@@ -327,6 +330,12 @@ def interruptions_of(result: bl.Result) -> list[Interruption]:
     return found
 
 
+GateRow = tuple[
+    int, float, float | None, str, str | None, str | None, int | None, int | None, float | None, float | None
+]
+"""A row of the table of gates without the job_id."""
+
+
 class Expected(NamedTuple):
     """What the reference gives of a case.
 
@@ -391,6 +400,26 @@ def reason_differences(case: Case, expected: Expected | None = None) -> list[str
     return [
         f"reasons: expected {one}, got {other}"
         for one, other in zip_longest(expected.reasons.intervals(), found)
+        if one != other
+    ]
+
+
+def expected_gates(case: Case) -> list[GateRow]:
+    """Return the gates of waiting jobs by the reference."""
+    gates = Gates()
+    case.expected([], gates=gates)
+    return [
+        (row, start, end, gate.name, gate.subject, gate.detail, gate.asked, gate.free, gate.delay, gate.hole)
+        for row, start, end, gate in gates.intervals()
+    ]
+
+
+def gate_differences(case: Case) -> list[str]:
+    """List where the gates of waiting jobs differ between the public API and the reference, a line each."""
+    found = result_of(case, options=replace(options_of(case), explain=True)).gates.drop("job_id").rows()
+    return [
+        f"gates: expected {one}, got {other}"
+        for one, other in zip_longest(expected_gates(case), found)
         if one != other
     ]
 

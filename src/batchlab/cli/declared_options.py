@@ -177,7 +177,7 @@ def check_kept(options: RunOptions, *places: object) -> None:
     """
     if any(place is not None for place in places):
         return
-    for name in ("reasons", "task_times", "sensing", "key_events", "usage"):
+    for name in ("reasons", "explain", "task_times", "sensing", "key_events", "usage"):
         if getattr(options, name):
             option = option_of(RunOptions, name)
             raise wrong_usage("is written to the directory of results; add --out DIR.", option)

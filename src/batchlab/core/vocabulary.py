@@ -102,6 +102,23 @@ WaitingReason = Literal[
 WAITING_REASONS: tuple[WaitingReason, ...] = get_args(WaitingReason)
 """Reasons why a job waits, in addition to limits; the number of a reason is its index."""
 
+Gate = Literal[
+    "held",
+    "dependency",
+    "begin_time",
+    "array_limit",
+    "own_reservation",
+    "limit",
+    "unavailable",
+    "resources",
+    "window",
+    "not_looked_at",
+    "order",
+    "would_delay",
+]
+GATES: tuple[Gate, ...] = get_args(Gate)
+"""What would have to go for a waiting job to start; the number of a gate is its index."""
+
 ExternalEvent = Literal[
     "submit",
     "cancel",

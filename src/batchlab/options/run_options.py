@@ -45,7 +45,9 @@ with deferred(__name__):
 
 __all__ = ["RECORDED", "ExperimentArguments", "RunArguments", "RunOptions"]
 
-RECORDED = frozenset({"dispatch", "key_events", "reasons", "task_times", "sensing", "usage", "messages"})
+RECORDED = frozenset(
+    {"dispatch", "explain", "key_events", "reasons", "task_times", "sensing", "usage", "messages"}
+)
 """Options that select recorded data; they do not change the schedule."""
 # Options with objects as values, which a file describes by a table of their fields.
 _DESCRIBED = ("invocation", "overheads", "sensing")
@@ -91,6 +93,10 @@ class RunOptions:
         True to record the cost of every scheduling pass, for `Result.dispatch`.
     reasons
         True to record the reasons why jobs wait, for `Result.reasons`.
+    explain
+        True to record what would have to go for each waiting job to start (S15), for `Result.gates`.
+        Supported by the rules ``none``, ``first_fit`` and ``easy``, with the allocators of the kernel, without
+        preemption.
     invocation
         Events for which a scheduler written in Python is called, one by one. [default: one call per instant]
     sharing
@@ -199,6 +205,14 @@ class RunOptions:
     ] = False
     reasons: Annotated[
         bool, Help("Record why jobs waited: reasons.csv in --out.", tables="records the run")
+    ] = False
+    explain: Annotated[
+        bool,
+        Help(
+            "Record what would have to go for each waiting job to start: gates.csv in --out. Rules none, "
+            "first_fit and easy.",
+            tables="records the run",
+        ),
     ] = False
     invocation: Annotated[
         "Invocation | str | Mapping[str, Any] | None",
@@ -405,6 +419,7 @@ class ExperimentArguments(TypedDict, total=False):
     sleep: "NodeSleep | str | Mapping[str, Any] | None"
     dispatch: bool
     reasons: bool
+    explain: bool
     invocation: "Invocation | str | Mapping[str, Any] | None"
     sharing: "SharingModel | NetworkModel | str | Mapping[str, Any]"
     clip_requests: bool
@@ -487,6 +502,7 @@ _RULES: Mapping[str, rules.Rule[object]] = {
     "reference_rate": rules.POSITIVE,
     "dispatch": rules.truth,
     "reasons": rules.truth,
+    "explain": rules.truth,
     "clip_requests": rules.truth,
     "task_times": rules.truth,
     "key_events": rules.truth,

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.accounting.fair_share import AccountTree
-from batchlab.core.vocabulary import KEY_EVENTS
+from batchlab.core.vocabulary import GATES, KEY_EVENTS
 from batchlab.errors import ResultError
 from batchlab.result import platform
 from batchlab.result.course import rates_of, saved_time
@@ -22,7 +22,9 @@ from batchlab.result.table import allocations_table, interruptions_table, resize
 from batchlab.system.queues import waiting_reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from batchlab.options import RunOptions
     from batchlab.result.course import RunRecord, ServiceIntervals
@@ -226,6 +228,53 @@ def _reasons(run: Recording) -> pl.DataFrame:
     return pl.DataFrame(columns).sort("row", "start_time")
 
 
+def _gates(run: Recording) -> pl.DataFrame:
+    log, system = run.outcome.tables["gates"], run.system
+    ids, names = run.workload.jobs["job_id"], pl.Series(GATES, dtype=pl.Enum(GATES))
+    gate = names.gather(pl.Series(log["gate"]).cast(pl.UInt32))
+    limits, held_by = [limit.name for limit in system.limits], ("earlier", "overtakers")
+    of_limit = ("order", _named(log["detail"], limits))
+    subject = _chosen(
+        gate,
+        ("own_reservation", "window", _named(log["subject"], [each.name for each in system.reservations])),
+        ("limit", _named(log["subject"], limits)),
+        ("resources", _named(log["subject"], system.resources)),
+        ("order", "would_delay", ids.gather(_places(log["subject"], len(ids))).cast(pl.String)),
+    )
+    detail = _chosen(gate, ("resources", _named(log["detail"], held_by)), of_limit)
+    columns = [
+        ids.gather(pl.Series(log["row"])),
+        pl.Series("row", log["row"]),
+        pl.Series("start", log["start"]),
+        pl.Series("end", log["end"], nan_to_null=True),
+        gate.alias("gate"),
+        subject.alias("subject"),
+        detail.alias("detail"),
+        *(pl.Series(name, log[name]).replace(-1, None) for name in ("asked", "free")),
+        *(pl.Series(name, log[name], nan_to_null=True) for name in ("delay", "hole")),
+    ]
+    return pl.DataFrame(columns).sort("row", "start")
+
+
+def _places(numbers: NDArray[np.uint32], count: int) -> pl.Series:
+    """Return indices below a number; others become null."""
+    places = pl.Series(numbers)
+    return places.set(places >= count, None)
+
+
+def _named(numbers: NDArray[np.uint32], names: Sequence[str]) -> pl.Series:
+    """Return the names with these numbers; others become null."""
+    return pl.Series(names, dtype=pl.String).gather(_places(numbers, len(names)))
+
+
+def _chosen(gate: pl.Series, *parts: tuple[str | pl.Series, ...]) -> pl.Series:
+    """Return the values of the last series of each part where the gate is one that the part names."""
+    values = pl.Series([None], dtype=pl.String).new_from_index(0, len(gate))
+    for *gates, part in parts:
+        values = part.zip_with(gate.is_in(gates), values)
+    return values
+
+
 def _task_times(run: Recording) -> pl.DataFrame:
     log, platform = run.outcome.tables["task_times"], run.system.platform
     row = pl.Series("row", log["row"])
@@ -396,6 +445,36 @@ class RecordedTables:
         option="reasons",
         missing="pass reasons=True to simulate().",
         make=_reasons,
+    )
+    gates = RecordedTable(
+        "One row per job and time that it waited at one gate: what would have to go for it to start "
+        "(semantics, S15); by row and time. The rows of a job that starts once add up to its wait. Numbers "
+        "are those at the start of a row, and null if the gate has none.",
+        (
+            *_JOB,
+            Column("start", pl.Float64, "s"),
+            Column("end", pl.Float64, "s, null if the job still waits"),
+            Column("gate", pl.Enum, "one of `batchlab.core.vocabulary.GATES`"),
+            Column(
+                "subject",
+                pl.String,
+                "the limit, reservation or resource, or the job_id of the job at which the pass stopped or "
+                "that would be delayed; null for ``resources`` if enough is free in total, but not as needed",
+            ),
+            Column(
+                "detail",
+                pl.String,
+                "for ``resources`` who holds the nodes: ``earlier`` or ``overtakers``; for ``order`` the "
+                "limit that stopped the pass",
+            ),
+            Column("asked", pl.Int64, "amount of the resource, or tasks"),
+            Column("free", pl.Int64, "amount of the resource, or slots"),
+            Column("delay", pl.Float64, "of the job that would be delayed, s"),
+            Column("hole", pl.Float64, "until the job would have to be over, s"),
+        ),
+        option="explain",
+        missing="pass explain=True to simulate().",
+        make=_gates,
     )
     usage = RecordedTable(
         "One row per calculation of priorities, account and user, down the tree; calculations that were due "

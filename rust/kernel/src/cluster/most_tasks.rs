@@ -2,6 +2,7 @@
 use super::availability::{Availability, EmptyNodes};
 use super::empty_machine::EmptyMachine;
 use super::machine::Machine;
+use super::node_set::NodeSet;
 use super::request::Request;
 
 impl EmptyNodes for Machine {
@@ -22,13 +23,15 @@ impl Machine {
         nodes.map(|node| u64::from(empty.slots(node, request))).sum()
     }
 
-    /// Number of tasks of a request that the available capacity holds without jobs. O(nodes).
+    /// Number of tasks of a request that the available capacity holds without jobs, on nodes that are not closed.
+    /// O(nodes).
     #[must_use]
-    pub fn most_tasks_offered(&self, request: &Request) -> u64 {
+    pub fn most_tasks_offered(&self, request: &Request, closed: &NodeSet) -> u64 {
         let offered = self.available();
         let slots = |node: u32| {
             let free = &offered[node as usize * self.resources()..][..self.resources()];
-            if self.is_drained(node) { 0 } else { u64::from(request.slots(free, true)) }
+            let is_open = !self.is_drained(node) && !closed.contains(node);
+            if is_open { u64::from(request.slots(free, true)) } else { 0 }
         };
         self.node_sets().nodes_from(request.nodes, 0).map(slots).sum()
     }

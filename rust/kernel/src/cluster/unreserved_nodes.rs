@@ -14,6 +14,14 @@ pub struct UnreservedNodes<'a, A> {
     closed: &'a NodeSet,
 }
 
+impl<'a, A> UnreservedNodes<'a, A> {
+    /// The availability without some nodes.
+    #[must_use]
+    pub fn new(room: &'a A, closed: &'a NodeSet) -> Self {
+        Self { room, closed }
+    }
+}
+
 impl<A: Availability> Availability for UnreservedNodes<'_, A> {
     fn nodes(&self) -> u32 {
         self.room.nodes()

@@ -152,6 +152,12 @@ impl Allocator {
         self.external.as_deref()
     }
 
+    /// Returns whether the nodes of a job depend on more than its request and its number of tasks.
+    #[must_use]
+    pub fn depends_on_job(&self) -> bool {
+        self.mapping.is_some() || matches!(self.rule, AllocationRule::Random | AllocationRule::HopBytes)
+    }
+
     /// The allocator outside the kernel, mutable, to be answered.
     pub fn as_external_mut(&mut self) -> Option<&mut ExternalAllocator> {
         self.external.as_deref_mut()
@@ -269,5 +275,17 @@ impl Place for Allocator {
             None => Ok(self.fill(room, want, placement)),
             Some(external) => external.place(room, want, placement),
         }
+    }
+}
+
+/// Chooses without a note of the choice, for trials.
+impl Place for &Allocator {
+    fn place(
+        &mut self,
+        room: &impl Availability,
+        want: &PlacementRequest<'_>,
+        placement: &mut Vec<NodeTasks>,
+    ) -> Result<bool, Unanswered> {
+        Ok(self.fill(room, want, placement))
     }
 }

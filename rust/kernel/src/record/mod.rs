@@ -8,6 +8,7 @@ mod closures;
 mod column;
 mod dispatch;
 mod external_events;
+mod gates;
 mod intervals;
 mod key_events;
 mod power;
@@ -29,6 +30,10 @@ pub use closures::ClosureLog;
 pub use column::{Column, Columns, Log};
 pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
+pub use gates::{
+    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NONE, Numbers, OVERTAKERS, Overtaker,
+    Submission, Waiting,
+};
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use key_events::{Happened, KeyEventLog};
 pub use power::PowerMeter;
@@ -42,7 +47,7 @@ pub use usage::UsageLog;
 
 macro_rules! recorders {
     (
-        asked { $($(#[$of_asked:meta])* $asked:ident: $asked_log:ty,)+ }
+        asked { $($(#[$of_asked:meta])* $asked:ident by $option:literal: $asked_log:ty,)+ }
         given { $($(#[$of_given:meta])* $given:ident: $given_log:ty,)+ }
     ) => {
         /// The recorders of a run.
@@ -70,7 +75,7 @@ macro_rules! recorders {
             pub fn asked(names: &[String]) -> Self {
                 let is_asked = |name: &str| names.iter().any(|each| each == name);
                 Self {
-                    $($asked: is_asked(stringify!($asked)).then(Box::default),)+
+                    $($asked: is_asked($option).then(Box::default),)+
                     ..Self::default()
                 }
             }
@@ -98,14 +103,16 @@ macro_rules! recorders {
 }
 
 recorders! {
-    // Made if an option of their name asks for them.
+    // Made if the option of this name asks for them.
     asked {
         /// The cost of every pass.
-        dispatch: DispatchLog,
+        dispatch by "dispatch": DispatchLog,
+        /// The gates of waiting jobs.
+        gates by "explain": GateLog,
         /// The reasons why jobs waited.
-        reasons: ReasonLog,
+        reasons by "reasons": ReasonLog,
         /// The usage of accounts.
-        usage: UsageLog,
+        usage by "usage": UsageLog,
     }
     // Made by the parts of a run that they belong to.
     given {

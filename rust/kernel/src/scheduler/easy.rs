@@ -160,6 +160,19 @@ impl SchedulingRule for Easy {
 }
 
 impl Easy {
+    /// Return the head of each set of connected partitions after a pass, with its requests there.
+    #[must_use]
+    pub fn heads(&self, view: View<'_>) -> Vec<Option<(u32, Vec<u32>)>> {
+        if let Some(heads) = &self.heads {
+            return heads.listed(view);
+        }
+        let mut rank = view.state.queue.first();
+        while let Some(each) = rank.filter(|each| view.over_limit(each.job).is_some()) {
+            rank = view.state.queue.first_matching(Some(&each), &|_| true);
+        }
+        vec![rank.map(|rank| (rank.job, view.scenario.alternatives(rank.job).to_vec()))]
+    }
+
     /// End the pass.
     fn end(&mut self, view: View<'_>) -> Step {
         self.pass = Pass::Over;

@@ -58,6 +58,14 @@ impl Heads {
         !self.is_over
     }
 
+    /// Return the head of each set of connected partitions, with its requests there.
+    pub fn listed(&self, view: View<'_>) -> Vec<Option<(u32, Vec<u32>)>> {
+        let requests = |(number, each): (usize, &Connected)| {
+            each.head.map(|head| (head, requests_in(view, head, number)))
+        };
+        self.connected.iter().enumerate().map(requests).collect()
+    }
+
     /// Propose the next step of the pass.
     pub fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
         let next = if self.is_over { None } else { self.next(view, allocator) };

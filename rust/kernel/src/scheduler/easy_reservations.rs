@@ -102,6 +102,12 @@ impl EasyReservations {
         Ok(false)
     }
 
+    /// Return the plan of the pass, with all of its reservations on nodes.
+    pub fn into_plan(mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Plan, Unanswered> {
+        self.reserve_on_nodes(view, allocator)?;
+        Ok(self.plan)
+    }
+
     fn reserve_on_nodes(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<(), Unanswered> {
         let was_planned = std::mem::replace(&mut self.is_planned, true);
         if !was_planned {

@@ -8,6 +8,7 @@ mod blocking;
 mod conservative;
 mod conservative_plan;
 mod delayed_head_cache;
+mod delays;
 mod disciplines;
 mod easy;
 mod easy_heads;
@@ -39,6 +40,7 @@ use crate::time::Time;
 
 pub use blocking::Blocking;
 pub use conservative::Conservative;
+pub use delays::{Delay, Delays, Heads, Several};
 pub use disciplines::{DISCIPLINES, Discipline};
 pub use easy::Easy;
 pub use easy_reservations::EasyReservations;
@@ -46,6 +48,7 @@ pub use external::External;
 pub use first_fit::FirstFit;
 pub use policy_choice::{Capacities, PolicyChoice, PolicyParts};
 pub use registry::{BACKFILLING, Entry};
+pub use shadow::{Trial, limiting_resource};
 pub use slurm::{Slurm, SlurmSettings};
 
 /// The next step of a rule in its pass.
@@ -220,6 +223,20 @@ impl Scheduler {
     #[must_use]
     pub fn checks_all_jobs(&self) -> bool {
         matches!(self, Self::Slurm(_))
+    }
+
+    /// Return why the gates of waiting jobs are not known under the rule (S15), or None.
+    #[must_use]
+    pub fn gates_refusal(&self, scenario: &Scenario, allocator: &Allocator) -> Option<&'static str> {
+        let is_covered =
+            matches!(self, Self::Blocking(_) | Self::FirstFit(_) | Self::Easy(_) | Self::EasyReservations(_));
+        if !is_covered {
+            return Some("under this rule");
+        }
+        if allocator.as_external().is_some() {
+            return Some("under an allocator written in Python");
+        }
+        scenario.preemption.is_some().then_some("with preemption")
     }
 
     /// Return the feature of a run that the rule does not support on a machine with these capacities, or None.

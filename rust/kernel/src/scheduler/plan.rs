@@ -296,23 +296,10 @@ impl Plan {
         job: u32,
         placement: &[NodeTasks],
     ) -> Result<bool, Unanswered> {
-        self.hold_first(view, 0);
-        let request = view.scenario.job(job).request;
-        let (start, end) = (view.now(), view.supposed_end(job, placement));
-        let held = Held { job, request, start, end, placement: placement.to_vec(), connected: None };
-        // A job that ends before a reservation begins does not change its placement, nor that of the reservations
-        // before it.
-        let overlaps = |reserved: &Held| !allocator.is_stateless() || reserved.start < end;
-        let first = self.reserved.iter().position(overlaps).unwrap_or(self.reserved.len());
-        let mut again = self.reserved[..first].to_vec();
-        for Held { job, start, connected, .. } in &self.reserved[first..] {
-            let others: Vec<ProfileOverlay<'_>> =
-                std::iter::once(&held).chain(&again).map(|held| held.overlay(view)).collect();
-            let own = (*job, *start, *connected);
-            let Some(placement) = place_besides(&mut self.profile, view, allocator, own, &others)? else {
-                return Ok(false);
-            };
-            again.push(Held { connected: *connected, ..reservation(view, *job, *start, placement) });
+        let held = assumed(view, job, placement);
+        let (again, moved) = self.place_again(view, allocator, &held)?;
+        if moved.is_some() {
+            return Ok(false);
         }
         let moved = self.reserved.iter().zip(&again).any(|(one, other)| one.placement != other.placement);
         if moved {
@@ -320,10 +307,65 @@ impl Plan {
         }
         self.reserved = again;
         held.hold(&mut self.profile, view);
-        let row = view.scenario.job(job).row;
+        let (row, end) = (view.scenario.job(job).row, held.end);
         self.admitted.push((ExpectedEnd { time: Time(end), row, job }, held));
         Ok(true)
     }
+
+    /// Return the job of the first reservation that could not be placed again at its start beside a job that starts now
+    /// on these nodes, this start, and the earliest instant at which the job would fit; None if there is none.
+    pub fn first_moved(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        job: u32,
+        placement: &[NodeTasks],
+    ) -> Result<Option<(u32, f64, f64)>, Unanswered> {
+        let held = assumed(view, job, placement);
+        let (again, moved) = self.place_again(view, allocator, &held)?;
+        let Some((job, start, connected)) = moved else { return Ok(None) };
+        let others = || std::iter::once(&held).chain(&again);
+        others().for_each(|other| other.hold(&mut self.profile, view));
+        let found = earliest_among(&self.profile, allocator, requests_in(view, job, connected));
+        others().for_each(|other| other.release(&mut self.profile, view));
+        Ok(Some((job, start, found?.0)))
+    }
+
+    /// Place the reservations again at their starts beside an assumed job. Return those up to the first one for which
+    /// that fails, and this one.
+    fn place_again(
+        &mut self,
+        view: View<'_>,
+        allocator: &mut Allocator,
+        held: &Held,
+    ) -> Result<(Vec<Held>, Option<Reserved>), Unanswered> {
+        self.hold_first(view, 0);
+        // A job that ends before a reservation begins does not change its placement, nor that of the reservations
+        // before it.
+        let overlaps = |reserved: &Held| !allocator.is_stateless() || reserved.start < held.end;
+        let first = self.reserved.iter().position(overlaps).unwrap_or(self.reserved.len());
+        let mut again = self.reserved[..first].to_vec();
+        for Held { job, start, connected, .. } in &self.reserved[first..] {
+            let others: Vec<ProfileOverlay<'_>> =
+                std::iter::once(held).chain(&again).map(|held| held.overlay(view)).collect();
+            let own = (*job, *start, *connected);
+            let Some(placement) = place_besides(&mut self.profile, view, allocator, own, &others)? else {
+                return Ok((again, Some(own)));
+            };
+            again.push(Held { connected: *connected, ..reservation(view, *job, *start, placement) });
+        }
+        Ok((again, None))
+    }
+}
+
+/// A reservation: its job, its start, and the set of connected partitions that it must stay in.
+type Reserved = (u32, f64, Option<usize>);
+
+/// Return a job that is assumed to start now on these nodes.
+fn assumed(view: View<'_>, job: u32, placement: &[NodeTasks]) -> Held {
+    let request = view.scenario.job(job).request;
+    let (start, end) = (view.now(), view.supposed_end(job, placement));
+    Held { job, request, start, end, placement: placement.to_vec(), connected: None }
 }
 
 /// Return whether jobs with these queue values may be admitted, given the total amounts left at the start of each
@@ -344,21 +386,29 @@ fn reservation(view: View<'_>, job: u32, start: f64, placement: Vec<NodeTasks>) 
     Held { job, request, start, end, placement, connected: None }
 }
 
+/// Return the requests of a job in a set of connected partitions; all if it need not stay in one.
+fn requests_in(
+    view: View<'_>,
+    job: u32,
+    connected: Option<usize>,
+) -> impl Iterator<Item = PlacementRequest<'_>> {
+    let sets = &view.scenario.node_sets;
+    view.placement_requests(job)
+        .filter(move |want| connected.is_none() || sets.connected(want.request.nodes) == connected)
+}
+
 /// Place a job at this instant beside other jobs, in its set of connected partitions. None if it does not fit.
 fn place_besides(
     profile: &mut Profile,
     view: View<'_>,
     allocator: &mut Allocator,
-    (job, start, connected): (u32, f64, Option<usize>),
+    (job, start, connected): Reserved,
     others: &[ProfileOverlay<'_>],
 ) -> Result<Option<Vec<NodeTasks>>, Unanswered> {
     let mut placement = Vec::new();
     // A job that never fits has an infinite start; it occupies no nodes and does not restrict other jobs.
     let mut fits = start.is_infinite();
-    let sets = &view.scenario.node_sets;
-    let stays =
-        |want: &PlacementRequest<'_>| connected.is_none() || sets.connected(want.request.nodes) == connected;
-    for want in view.placement_requests(job).filter(stays) {
+    for want in requests_in(view, job, connected) {
         fits = fits || profile.fits_with_overlays(&want, start, others, allocator, &mut placement)?;
     }
     Ok(fits.then_some(placement))

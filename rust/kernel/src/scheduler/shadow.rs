@@ -1,7 +1,7 @@
 //! The reservation of EASY's head: its shadow time, and the resources left for other jobs.
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSetId, NodeTasks};
+use crate::cluster::{NodeSetId, NodeTasks, Request};
 use crate::placement::Allocator;
 use crate::state::{LeastAsked, View};
 use crate::time::{Time, from_ordered_bits};
@@ -25,6 +25,17 @@ pub struct Shadow {
     on_nodes: bool,
     /// True if delaying the head depends on the nodes of a job.
     pub depends_on_nodes: bool,
+}
+
+/// A job and the nodes on which it would start.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    /// The job.
+    pub job: u32,
+    /// Its request there.
+    pub request: &'a Request,
+    /// Its nodes.
+    pub placement: &'a [NodeTasks],
 }
 
 impl Shadow {
@@ -137,13 +148,25 @@ impl Shadow {
         placement: &[NodeTasks],
         availability: &mut ShadowAvailability,
     ) -> bool {
-        let (request, machine) = (view.request(job), &view.state.machine);
+        let request = view.request(job);
         if view.supposed_end(job, placement) <= self.time {
             if self.on_nodes {
-                availability.run_before_shadow(machine, request, placement);
+                availability.run_before_shadow(&view.state.machine, request, placement);
             }
             return true;
         }
+        self.leaves_room(view, allocator, Trial { job, request, placement }, availability)
+    }
+
+    /// Return whether the head fits at its shadow time beside a job that runs on. If so, update the remaining capacity.
+    pub fn leaves_room(
+        &mut self,
+        view: View<'_>,
+        allocator: &Allocator,
+        Trial { request, placement, .. }: Trial<'_>,
+        availability: &mut ShadowAvailability,
+    ) -> bool {
+        let machine = &view.state.machine;
         let sets = &view.scenario.node_sets;
         let taken = placement.iter().filter(|part| sets.contains(self.nodes, part.node));
         let loss = |resource| taken.clone().map(|&part| machine.loss(request, part, resource)).sum::<i64>();
@@ -158,6 +181,49 @@ impl Shadow {
             *extra -= loss(resource);
         }
         true
+    }
+
+    /// Return the earliest instant at which the head fits beside a job that never ends; infinity if it never does.
+    #[must_use]
+    pub fn time_beside(&self, view: View<'_>, allocator: &Allocator, trial: Trial<'_>) -> f64 {
+        if self.on_nodes {
+            return self.time_on_nodes_beside(view, allocator, trial);
+        }
+        let (machine, sets) = (&view.state.machine, &view.scenario.node_sets);
+        let own = self.nodes.block(machine.resources());
+        let mut carried = machine.free_totals().to_vec();
+        for &part in trial.placement.iter().filter(|part| sets.contains(self.nodes, part.node)) {
+            for (resource, free) in carried[own.clone()].iter_mut().enumerate() {
+                *free -= machine.loss(trial.request, part, resource);
+            }
+        }
+        let is_enough = |totals: &[i64]| {
+            let mut free = totals[own.clone()].iter().enumerate();
+            free.all(|(resource, &has)| has >= view.need(self.head, resource))
+        };
+        let end = view.state.running.by_expected_end();
+        let end = end.and_then(|ends| ends.first_prefix(&mut carried, &is_enough));
+        end.map_or(f64::INFINITY, |end| end.time.0.max(view.now()))
+    }
+
+    fn time_on_nodes_beside(&self, view: View<'_>, allocator: &Allocator, trial: Trial<'_>) -> f64 {
+        let mut machine = view.state.machine.clone();
+        machine.take(trial.request, trial.placement);
+        let head = view.placement_request_of(self.head, self.request);
+        let mut ends: Vec<(f64, u32)> = Vec::new();
+        view.visit_running(&mut |end| {
+            ends.push((end.time.0.max(view.now()), end.job));
+            true
+        });
+        for together in ends.chunk_by(|one, other| one.0 <= other.0 && other.0 <= one.0) {
+            for &(_, job) in together {
+                machine.give_back(view.running_request(job), view.state.jobs.placement(job));
+            }
+            if allocator.fits(&machine, &head) {
+                return together[0].0;
+            }
+        }
+        f64::INFINITY
     }
 }
 
@@ -184,12 +250,8 @@ pub(super) fn free_at(view: View<'_>, instant: f64) -> Vec<i64> {
 }
 
 /// Return the resource whose free total in a request's node set decides whether a job fits, or None.
-pub(super) fn limiting_resource(
-    view: View<'_>,
-    allocator: &Allocator,
-    job: u32,
-    request: u32,
-) -> Option<usize> {
+#[must_use]
+pub fn limiting_resource(view: View<'_>, allocator: &Allocator, job: u32, request: u32) -> Option<usize> {
     if !allocator.is_free_to_spread() || !view.fits_alone(job) {
         return None;
     }

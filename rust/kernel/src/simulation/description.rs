@@ -91,6 +91,15 @@ impl RunDescription {
         let machine = capacities.machine();
         let origin = feed.first_submission();
         Self::check_supported::<F>(&policy, &self.scenario, &machine)?;
+        if self.recorders.gates.is_some()
+            && let Some(why) = policy.scheduler.gates_refusal(&self.scenario, &policy.allocator)
+        {
+            return Err(format!(
+                "explain = True; gates of waiting jobs are not recorded {why}. Covered are the backfilling rules none, \
+                 first_fit and easy, with the built-in allocators and without preemption; leave \
+                 explain out, or record reasons"
+            ));
+        }
         let nodes = machine.nodes() as usize;
         let mut state = State::new(self.records, machine);
         begin_features(&self.scenario, &mut state, self.conditions, (origin, self.key_events));

@@ -84,6 +84,10 @@ impl<F: Feed> Simulation<F> {
             return false;
         }
         self.cursor.at = LoopState::Idle;
+        if self.state.is_stopped && self.recorders.gates.is_some() {
+            self.follow_queue();
+            self.look_at_gates();
+        }
         self.close_key_event();
         self.sleep_and_wake();
         self.fail_if_endless();

@@ -14,6 +14,7 @@ mod description;
 mod external_events;
 mod failure;
 mod feed;
+mod gates;
 mod instant;
 mod lifecycle;
 mod look_ahead;

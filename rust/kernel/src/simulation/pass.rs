@@ -223,6 +223,9 @@ impl<F: Feed> Simulation<F> {
         if let (Some(log), Some(timer)) = (&mut self.recorders.dispatch, self.cursor.stopwatch.take()) {
             log.end(&timer, View { scenario: &self.scenario, state: &self.state });
         }
+        if self.recorders.gates.is_some() {
+            self.follow_queue();
+        }
         // Jobs at scheduling points continue before others begin.
         if self.state.applications.is_some() {
             self.leave_scheduling_points();
@@ -251,6 +254,9 @@ impl<F: Feed> Simulation<F> {
         }
         if self.recorders.reasons.is_some() {
             self.look_at_reasons();
+        }
+        if self.recorders.gates.is_some() {
+            self.look_at_gates();
         }
         Ok(())
     }

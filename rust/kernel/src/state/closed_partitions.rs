@@ -37,6 +37,12 @@ impl ClosedPartitions {
         !self.closed.is_empty() && self.closed.iter().all(|&closed| closed)
     }
 
+    /// The nodes of the closed partitions.
+    #[must_use]
+    pub fn nodes(&self) -> &NodeSet {
+        &self.nodes
+    }
+
     /// Returns whether a partition is closed.
     #[must_use]
     pub fn has(&self, partition: u32) -> bool {

@@ -1,6 +1,7 @@
 //! Why jobs wait (S15).
 use std::collections::HashMap;
 
+use crate::cluster::NodeSet;
 use crate::workload::Awaited;
 
 use super::{BEYOND_RESERVATION, ClosedPartitions, VICTIM, View};
@@ -80,12 +81,15 @@ impl View<'_> {
         reasons
     }
 
-    fn limit_of(self, counter: u32) -> u32 {
+    /// Return the limit of a counter.
+    #[must_use]
+    pub fn limit_of(self, counter: u32) -> u32 {
         self.scenario.limits.as_ref().map_or(0, |limits| limits.cap(counter).limit)
     }
 
     /// Return why a job is not in the queue.
-    fn need_of(self, job: u32) -> Reason {
+    #[must_use]
+    pub fn need_of(self, job: u32) -> Reason {
         let conditions = self.scenario.conditions.as_ref().zip(self.state.conditions.as_ref());
         match conditions.and_then(|(given, state)| state.need_of(given, job, self.now())) {
             None => Reason::Held,
@@ -102,11 +106,11 @@ impl View<'_> {
         if !machine.has_unavailable() {
             return true;
         }
-        let tasks = u64::from(self.scenario.job(job).tasks);
+        let (tasks, nothing) = (u64::from(self.scenario.job(job).tasks), NodeSet::default());
         self.scenario.alternatives(job).iter().any(|&request| {
             let most = known
                 .entry(request)
-                .or_insert_with(|| machine.most_tasks_offered(self.scenario.requests.get(request)));
+                .or_insert_with(|| machine.most_tasks_offered(self.scenario.requests.get(request), &nothing));
             *most >= tasks
         })
     }

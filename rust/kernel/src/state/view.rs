@@ -308,7 +308,8 @@ impl<'a> View<'a> {
     }
 
     /// Return when the estimate of a job that starts now on these nodes begins to count.
-    fn ready_on(self, placement: &[NodeTasks]) -> f64 {
+    #[must_use]
+    pub fn ready_on(self, placement: &[NodeTasks]) -> f64 {
         match (&self.scenario.sleep, &self.state.sleep) {
             (Some(rules), Some(sleep)) if !rules.counted => sleep.ready_on(rules, placement, self.now()),
             _ => self.now(),

@@ -1,0 +1,376 @@
+//! Gates of waiting jobs (S15), as intervals: what would have to go for a job to start.
+//!
+//! The log keeps the jobs of the queue by submission, each with its gate since when, so that a look at them is one walk
+//! over an array. Who looks, and when, is in `simulation/gates.rs`.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::index::SharedColumn;
+use crate::record::column::{Columns, Log};
+use crate::time::Time;
+
+/// The kind of a gate, in the order in which the first one that holds is looked for, except the last four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum GateKind {
+    /// On hold.
+    Held,
+    /// Its dependencies are not satisfied.
+    Dependency,
+    /// Its begin time is in the future.
+    BeginTime,
+    /// The limit of concurrent tasks of its array is reached.
+    ArrayLimit,
+    /// It could not end within the reservation that it uses.
+    OwnReservation,
+    /// It is over a limit.
+    Limit,
+    /// It would not fit even if no job ran.
+    Unavailable,
+    /// It does not fit on what is free.
+    Resources,
+    /// It would be in the way of a reservation.
+    Window,
+    /// No pass has come upon it.
+    NotLookedAt,
+    /// The pass stopped before it.
+    Order,
+    /// It would delay a job with a reservation.
+    WouldDelay,
+}
+
+impl GateKind {
+    /// The kinds with their names, in the order of their numbers.
+    pub const NAMES: [(&str, Self); 12] = [
+        ("held", Self::Held),
+        ("dependency", Self::Dependency),
+        ("begin_time", Self::BeginTime),
+        ("array_limit", Self::ArrayLimit),
+        ("own_reservation", Self::OwnReservation),
+        ("limit", Self::Limit),
+        ("unavailable", Self::Unavailable),
+        ("resources", Self::Resources),
+        ("window", Self::Window),
+        ("not_looked_at", Self::NotLookedAt),
+        ("order", Self::Order),
+        ("would_delay", Self::WouldDelay),
+    ];
+}
+
+/// No subject or detail.
+pub const NONE: u32 = u32::MAX;
+
+/// Detail of `resources`: held by jobs that did not overtake.
+pub const EARLIER: u32 = 0;
+
+/// Detail of `resources`: held by overtakers.
+pub const OVERTAKERS: u32 = 1;
+
+/// What would have to go for a job to start now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    /// The kind.
+    pub kind: GateKind,
+    /// The slot of a job, or the number of a reservation, limit or resource, as the kind has it; or [`NONE`].
+    pub subject: u32,
+    /// [`EARLIER`] or [`OVERTAKERS`], or the number of the limit that stopped a pass; or [`NONE`].
+    pub detail: u32,
+}
+
+impl Gate {
+    /// A gate of a kind, without subject or detail.
+    #[must_use]
+    pub fn of(kind: GateKind) -> Self {
+        Self { kind, subject: NONE, detail: NONE }
+    }
+}
+
+/// The numbers of a gate at the begin of its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// Amount of the resource, or tasks, that the job asks for; -1 for none.
+    pub asked: i64,
+    /// Amount or slots that are free; -1 for none.
+    pub free: i64,
+    /// Seconds by which the job would delay another one; NaN for none.
+    pub delay: f64,
+    /// Seconds until the job would have to be over; NaN for none.
+    pub hole: f64,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self { asked: -1, free: -1, delay: f64::NAN, hole: f64::NAN }
+    }
+}
+
+/// Properties of jobs that fit alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct JobKind {
+    /// Request in the first node set.
+    pub request: u32,
+    /// Index of the list of requests in all node sets.
+    pub alternatives: u32,
+    /// Number of tasks.
+    pub tasks: u32,
+    /// On a machine with reservations, the time limit as ordered bits.
+    pub time_limit: i64,
+    /// The reservation that the jobs use; [`NONE`] for none.
+    pub reservation: u32,
+}
+
+/// The result of a trial of jobs of one kind, in the node set of the last gate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fit {
+    /// The look at which this was found.
+    pub epoch: u64,
+    /// `Unavailable`, `Resources` or `Window`; None if jobs of the kind fit.
+    pub gate: Option<GateKind>,
+    /// The request of the node set.
+    pub request: u32,
+    /// The resource that they lack most, or the reservation in the way; [`NONE`] for none.
+    pub subject: u32,
+    /// Jobs of the kind that were submitted before this would fit without overtakers; inner None if none would, outer
+    /// None until it is asked for.
+    pub below: Option<Option<Submission>>,
+    /// Where jobs of the kind would start, once it was asked for.
+    pub trial: Option<FitTrial>,
+}
+
+/// Where jobs of a kind that fit would start.
+#[derive(Clone, Copy, Debug)]
+pub struct FitTrial {
+    /// The look at which this was found.
+    pub look: u64,
+    /// The head there.
+    pub head: Option<u32>,
+    /// Since when their estimates would count.
+    pub ready: f64,
+    /// The shadow time of the head.
+    pub shadow: f64,
+    /// True if the head would not fit then beside such a job; None until it is asked for.
+    pub takes: Option<bool>,
+}
+
+/// What the latest look found, so that the next one examines less.
+#[derive(Clone, Debug, Default)]
+pub struct GateMemo {
+    /// Number of the latest look.
+    pub look: u64,
+    /// Number of the latest look that repeated all trials.
+    pub epoch: u64,
+    /// The machine's change counter then.
+    pub changes: Option<u64>,
+    /// By kind of job.
+    pub fits: Vec<Fit>,
+    /// The jobs on which gates of the rule depend.
+    pub ahead: Vec<Option<u32>>,
+    /// True if some gate may change without a change of the machine or of these jobs.
+    pub is_unsettled: bool,
+}
+
+/// The position of a job in the order of submissions.
+pub type Submission = (Time, u64);
+
+/// A job of the queue.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Its submission.
+    pub submission: Submission,
+    /// The job.
+    pub job: u32,
+    /// When a look first found it in the queue.
+    pub entered: f64,
+    /// Its gate; None before it is known.
+    pub gate: Option<Gate>,
+    /// The numbers at the begin of the interval.
+    pub numbers: Numbers,
+    /// The begin of the interval.
+    pub since: f64,
+    /// The number of its kind of job, which the look gives it.
+    pub kind: u32,
+}
+
+/// A running job that was submitted after some waiting job, and started while that waited.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Overtaker {
+    /// Its submission.
+    pub submission: Submission,
+    /// The job.
+    pub job: u32,
+    /// Its start.
+    pub start: f64,
+}
+
+/// The gates of jobs, in columns.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct GateLog {
+    /// The jobs of the queue at the latest look, by submission.
+    pub waiting: Vec<Waiting>,
+    /// The jobs outside the queue, with their gate and its begin.
+    outside: BTreeMap<u32, (Gate, f64)>,
+    /// Running jobs that may overtake some waiting job, by submission; some of them may have ended.
+    pub overtakers: Vec<Overtaker>,
+    kinds: BTreeMap<JobKind, u32>,
+    /// The latest look.
+    #[serde(skip)]
+    pub memo: GateMemo,
+    /// The job.
+    row: SharedColumn<u32>,
+    /// Begin, seconds.
+    start: SharedColumn<f64>,
+    /// End, seconds.
+    end: SharedColumn<f64>,
+    /// The kind's number.
+    gate: SharedColumn<u8>,
+    subject: SharedColumn<u32>,
+    detail: SharedColumn<u32>,
+    asked: SharedColumn<i64>,
+    free: SharedColumn<i64>,
+    delay: SharedColumn<f64>,
+    hole: SharedColumn<f64>,
+}
+
+impl Log for GateLog {
+    fn share(&mut self) {
+        self.row.share();
+        self.start.share();
+        self.end.share();
+        self.gate.share();
+        self.subject.share();
+        self.detail.share();
+        self.asked.share();
+        self.free.share();
+        self.delay.share();
+        self.hole.share();
+    }
+
+    /// The intervals that are over, then those that go on, whose ends are NaN.
+    fn columns(&self) -> Columns {
+        let mut all = self.clone();
+        for each in &self.waiting {
+            if let Some(gate) = each.gate {
+                all.add(each.job, gate, each.numbers, (each.since, f64::NAN));
+            }
+        }
+        for (&job, &(gate, since)) in &self.outside {
+            all.add(job, gate, Numbers::default(), (since, f64::NAN));
+        }
+        vec![
+            ("row", all.row.to_vec().into()),
+            ("start", all.start.to_vec().into()),
+            ("end", all.end.to_vec().into()),
+            ("gate", all.gate.to_vec().into()),
+            ("subject", all.subject.to_vec().into()),
+            ("detail", all.detail.to_vec().into()),
+            ("asked", all.asked.to_vec().into()),
+            ("free", all.free.to_vec().into()),
+            ("delay", all.delay.to_vec().into()),
+            ("hole", all.hole.to_vec().into()),
+        ]
+    }
+}
+
+impl GateLog {
+    /// Adds an interval, unless it has no length.
+    fn add(&mut self, job: u32, gate: Gate, numbers: Numbers, (since, until): (f64, f64)) {
+        if until <= since {
+            return;
+        }
+        self.row.push(job);
+        self.start.push(since);
+        self.end.push(until);
+        self.gate.push(gate.kind as u8);
+        self.subject.push(gate.subject);
+        self.detail.push(gate.detail);
+        self.asked.push(numbers.asked);
+        self.free.push(numbers.free);
+        self.delay.push(numbers.delay);
+        self.hole.push(numbers.hole);
+    }
+
+    /// Adds a job that is in the queue to those that are looked at. O(jobs submitted after it).
+    pub fn enter(&mut self, submission: Submission, job: u32, now: f64, kind: u32) {
+        if let Err(at) = self.waiting.binary_search_by_key(&submission, |each| each.submission) {
+            let (gate, numbers) = (None, Numbers::default());
+            let waiting = Waiting { submission, job, entered: now, gate, numbers, since: now, kind };
+            self.waiting.insert(at, waiting);
+        }
+    }
+
+    /// Returns the number of a kind of job.
+    pub fn kind_of(&mut self, kind: JobKind) -> u32 {
+        let next = self.kinds.len() as u32;
+        *self.kinds.entry(kind).or_insert(next)
+    }
+
+    /// Returns the number of kinds of jobs.
+    #[must_use]
+    pub fn kinds(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Removes a job of the queue that starts; its interval ends now.
+    pub fn remove(&mut self, submission: Submission, now: f64) {
+        if let Ok(at) = self.waiting.binary_search_by_key(&submission, |each| each.submission) {
+            let each = self.waiting.remove(at);
+            if let Some(gate) = each.gate {
+                self.add(each.job, gate, each.numbers, (each.since, now));
+            }
+        }
+    }
+
+    /// Removes the jobs of the queue for which `stays` is false; their intervals end now. Returns whether there are any.
+    pub fn leave(&mut self, now: f64, stays: impl Fn(&Waiting) -> bool) -> bool {
+        let Some(first) = self.waiting.iter().position(|each| !stays(each)) else { return false };
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let mut kept = first;
+        for at in first..waiting.len() {
+            let each = waiting[at];
+            if stays(&each) {
+                waiting[kept] = each;
+                kept += 1;
+            } else if let Some(gate) = each.gate {
+                self.add(each.job, gate, each.numbers, (each.since, now));
+            }
+        }
+        waiting.truncate(kept);
+        self.waiting = waiting;
+        true
+    }
+
+    /// Records the gate of a job of the queue, which differs from the one before.
+    pub fn change(&mut self, at: usize, gate: Gate, numbers: Numbers, now: f64) {
+        let before = self.waiting[at];
+        if let Some(old) = before.gate {
+            self.add(before.job, old, before.numbers, (before.since, now));
+        }
+        self.waiting[at] = Waiting { gate: Some(gate), numbers, since: now, ..before };
+    }
+
+    /// Records the gates of the jobs outside the queue. O(their number).
+    pub fn look_outside(&mut self, gates: impl Iterator<Item = (u32, Gate)>, now: f64) {
+        let before = std::mem::take(&mut self.outside);
+        for (job, gate) in gates {
+            let since = before.get(&job).filter(|(old, _)| *old == gate).map_or(now, |&(_, since)| since);
+            self.outside.insert(job, (gate, since));
+        }
+        for (job, (gate, since)) in before {
+            if self.outside.get(&job).is_none_or(|(other, _)| *other != gate) {
+                self.add(job, gate, Numbers::default(), (since, now));
+            }
+        }
+    }
+
+    /// Returns whether jobs outside the queue were found at the latest look.
+    #[must_use]
+    pub fn has_outside(&self) -> bool {
+        !self.outside.is_empty()
+    }
+
+    /// Records a job that starts now as one that may overtake waiting ones.
+    pub fn start(&mut self, submission: Submission, job: u32, now: f64) {
+        let at = self.overtakers.partition_point(|each| each.submission < submission);
+        self.overtakers.insert(at, Overtaker { submission, job, start: now });
+    }
+}

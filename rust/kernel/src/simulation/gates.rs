@@ -1,0 +1,626 @@
+//! Looks at the gates of waiting jobs after passes (S15), if requested.
+//!
+//! Jobs with the same request and number of tasks fit alike, so that one trial decides for all of them while the machine
+//! does not change; in submission order, those that would fit without overtakers are the first ones. A look at which only
+//! jobs have arrived examines these; another one walks over the q waiting jobs, O(1) each, and tries each kind of job
+//! once. Under limits each job is examined at each look. Where limits block, or partitions close, the queue is gone
+//! through in its order as the rule does.
+use crate::cluster::{
+    Availability, Machine, NodeSet, NodeSetId, NodeTasks, PlacementRequest, UnreservedNodes, place_at,
+};
+use crate::placement::Allocator;
+use crate::record::{
+    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NONE, Numbers, OVERTAKERS, Overtaker,
+    Submission, Waiting,
+};
+use crate::scheduler::{Delay, Delays, Scheduler, Trial, limiting_resource};
+use crate::state::{BEYOND_RESERVATION, ClosedPartitions, Reason};
+use crate::time::{Time, ordered_bits};
+use crate::workload::JobState;
+
+use super::{Feed, Simulation, View};
+
+impl<F: Feed> Simulation<F> {
+    /// Follow the queue after the decisions of a pass: which jobs are there, and which have started.
+    #[inline(never)]
+    pub(super) fn follow_queue(&mut self) {
+        let Some(mut log) = self.recorders.gates.take() else { return };
+        let view = self.view();
+        let now = view.now();
+        for &job in view.state.queue.arrived.iter().filter(|&&job| view.is_in_queue(job)) {
+            let kind = log.kind_of(kind_of(view, job));
+            log.enter(submission(view, job), job, now, kind);
+        }
+        for &job in &view.state.started {
+            log.remove(submission(view, job), now);
+        }
+        let on_hold = &view.state.queue.on_hold;
+        if log.waiting.len() != view.state.queue.len() {
+            let is_queued = |job| view.state.jobs.state(job) == JobState::Queued && !on_hold.contains(&job);
+            log.leave(now, |each| is_queued(each.job));
+        }
+        for &job in &view.state.started {
+            log.start(submission(view, job), job, now);
+        }
+        self.recorders.gates = Some(log);
+    }
+
+    /// Record the gates of the waiting jobs.
+    #[inline(never)]
+    pub(super) fn look_at_gates(&mut self) {
+        let Some(mut log) = self.recorders.gates.take() else { return };
+        let now = self.state.now;
+        if !self.state.queue.on_hold.is_empty() || log.has_outside() {
+            let view = self.view();
+            let outside = view.state.queue.on_hold.iter();
+            log.look_outside(outside.map(|&job| (job, Gate::of(outside_kind(view.need_of(job))))), now);
+        }
+        if log.waiting.is_empty() {
+            log.overtakers.retain(|each| each.start >= now);
+            log.memo.changes = None;
+        } else {
+            self.look_at_queue(&mut log);
+        }
+        self.recorders.gates = Some(log);
+    }
+
+    fn look_at_queue(&mut self, log: &mut GateLog) {
+        let is_blocking = matches!(self.scheduler, Scheduler::Blocking(_));
+        let has_partitions = self.scenario.node_sets.partitions().count() > 1;
+        let some_block = self.scenario.limits.as_ref().is_some_and(|limits| limits.some_block());
+        let in_order = some_block || (is_blocking && has_partitions);
+        if in_order {
+            self.complete_queue();
+            if self.priority.changes_with_time() && !self.priority.is_external() {
+                self.state.refresh_priorities(&self.scenario, &self.priority);
+            }
+        }
+        if matches!(self.scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_)) {
+            self.state.complete_expected_ends(&self.scenario);
+        }
+        let view = View { scenario: &self.scenario, state: &self.state };
+        let overtakers = current_overtakers(view, log);
+        let mut look = Look {
+            view,
+            allocator: &self.allocator,
+            is_blocking,
+            delays: Delays::of(&self.scheduler, view),
+            stopper: None,
+            overtakers: &overtakers,
+            kinds: Vec::new(),
+            epoch: 0,
+            look: 0,
+            placement: Vec::new(),
+        };
+        let is_full = look.begin(log, in_order);
+        if in_order {
+            look.in_order(log);
+        } else {
+            look.by_submission(log, is_full);
+        }
+        log.memo.fits = std::mem::take(&mut look.kinds);
+        drop(look);
+        log.overtakers = overtakers;
+    }
+}
+
+/// Return the position of a job in the order of submissions.
+fn submission(view: View<'_>, job: u32) -> Submission {
+    let job = view.scenario.job(job);
+    (Time(job.submit_time), job.row)
+}
+
+/// Return the kind of a waiting job.
+fn kind_of(view: View<'_>, job: u32) -> JobKind {
+    let row = view.scenario.job(job);
+    let calendar = view.scenario.calendar.as_deref();
+    JobKind {
+        request: row.request,
+        alternatives: view.scenario.alternatives.list_of(job),
+        tasks: row.tasks,
+        time_limit: calendar.map_or(0, |_| ordered_bits(view.state.jobs.time_limit(job))),
+        reservation: calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE),
+    }
+}
+
+/// Return the gate of a job outside the queue.
+fn outside_kind(reason: Reason) -> GateKind {
+    match reason {
+        Reason::Dependency => GateKind::Dependency,
+        Reason::BeginTime => GateKind::BeginTime,
+        Reason::ArrayLimit => GateKind::ArrayLimit,
+        _ => GateKind::Held,
+    }
+}
+
+/// Take the overtakers that hold nodes, and are behind some waiting job, out of the log.
+fn current_overtakers(view: View<'_>, log: &mut GateLog) -> Vec<Overtaker> {
+    let mut overtakers = std::mem::take(&mut log.overtakers);
+    let first = log.waiting.first().map(|each| each.submission);
+    overtakers.retain(|each| {
+        let jobs = &view.state.jobs;
+        // A job that enters at this instant may have been submitted before one that started.
+        (first.is_some_and(|first| first < each.submission) || each.start >= view.now())
+            && Time(jobs.start_time(each.job)) == Time(each.start)
+            && view.state.holds_nodes(each.job)
+    });
+    overtakers
+}
+
+/// A job that closed nodes to those behind it.
+struct Closing {
+    job: u32,
+    /// The limit that did so, or [`NONE`].
+    limit: u32,
+    /// All nodes that are closed behind it.
+    nodes: NodeSet,
+}
+
+/// A look at the jobs of the queue.
+struct Look<'a> {
+    view: View<'a>,
+    allocator: &'a Allocator,
+    /// True if a job that does not fit stops the pass.
+    is_blocking: bool,
+    delays: Option<Delays<'a>>,
+    /// The job at which the pass stopped, if it stops at one.
+    stopper: Option<u32>,
+    overtakers: &'a [Overtaker],
+    /// Results of trials by kind of job.
+    kinds: Vec<Fit>,
+    epoch: u64,
+    look: u64,
+    placement: Vec<NodeTasks>,
+}
+
+impl Look<'_> {
+    /// Compare with the latest look. Return whether gates that are known may have changed.
+    fn begin(&mut self, log: &mut GateLog, in_order: bool) -> bool {
+        let state = self.view.state;
+        if self.is_blocking && !in_order {
+            self.stopper = self.first_within_limits();
+        }
+        let mut ahead = vec![self.stopper];
+        ahead.extend(self.delays.iter().flat_map(Delays::heads));
+        // Of several reservations, another one may be the first that a job would delay as time goes on.
+        let has_several = matches!(self.delays, Some(Delays::Several(_)));
+        let memo = &mut log.memo;
+        let changes = Some(state.machine.changes());
+        let varies = in_order
+            || has_several
+            || memo.is_unsettled
+            || state.is_stopped
+            || state.limited.is_some()
+            || state.sleep.is_some()
+            || self.view.scenario.calendar.is_some();
+        let is_full = varies || memo.changes != changes || memo.ahead != ahead;
+        (memo.changes, memo.ahead, memo.is_unsettled) = (changes, ahead, state.is_stopped);
+        memo.epoch += u64::from(is_full);
+        memo.look += 1;
+        (self.epoch, self.look) = (memo.epoch, memo.look);
+        self.kinds = std::mem::take(&mut memo.fits);
+        self.kinds.resize(log.kinds(), Fit::default());
+        is_full
+    }
+
+    fn first_within_limits(&self) -> Option<u32> {
+        let queue = &self.view.state.queue;
+        let mut rank = queue.first();
+        while let Some(each) = rank.filter(|each| self.view.over_limit(each.job).is_some()) {
+            rank = queue.first_matching(Some(&each), &|_| true);
+        }
+        rank.map(|rank| rank.job)
+    }
+
+    /// Examine the jobs by submission: those without a gate, or all.
+    fn by_submission(&mut self, log: &mut GateLog, is_full: bool) {
+        for at in 0..log.waiting.len() {
+            if is_full || log.waiting[at].gate.is_none() {
+                let gate = match self.of_job(log, at) {
+                    Some(gate) => gate,
+                    None => self.of_rule(&log.waiting[at]),
+                };
+                self.note(log, at, gate, None);
+            }
+        }
+    }
+
+    /// Examine the jobs in the order of the queue, and close what the rule closes.
+    fn in_order(&mut self, log: &mut GateLog) {
+        let mut allocator = self.allocator.clone();
+        let (mut closed, mut closings) = (ClosedPartitions::default(), Vec::<Closing>::new());
+        for job in self.view.state.queue.jobs() {
+            let key = submission(self.view, job);
+            let Ok(at) = log.waiting.binary_search_by_key(&key, |each| each.submission) else { continue };
+            let gate = match self.of_job(log, at) {
+                Some(gate) => gate,
+                None => self.of_rule_behind(&log.waiting[at], &closed, &closings),
+            };
+            self.note(log, at, gate, Some(&closed));
+            if closed.shut_out(self.view, job) {
+                continue;
+            }
+            let limit = match self.view.over_limit(job) {
+                Some((counter, true)) => {
+                    closed.close_connected(self.view, job);
+                    self.view.limit_of(counter)
+                }
+                None if self.is_blocking && !self.fits_behind(job, &closed) => {
+                    closed.close(self.view, &mut allocator, job);
+                    NONE
+                }
+                _ => continue,
+            };
+            closings.push(Closing { job, limit, nodes: closed.nodes().clone() });
+        }
+    }
+
+    /// Record a gate if it differs from the one before.
+    fn note(&mut self, log: &mut GateLog, at: usize, gate: Gate, closed: Option<&ClosedPartitions>) {
+        log.memo.is_unsettled |= gate.kind == GateKind::NotLookedAt;
+        if log.waiting[at].gate != Some(gate) {
+            let numbers = self.numbers(&log.waiting[at], gate, closed);
+            log.change(at, gate, numbers, self.view.now());
+        }
+    }
+
+    /// Return the gate of a job by its limits and by what is free; None if it fits.
+    fn of_job(&mut self, log: &mut GateLog, at: usize) -> Option<Gate> {
+        let view = self.view;
+        let job = log.waiting[at].job;
+        if let Some((counter, _)) = view.over_limit(job) {
+            let calendar = view.scenario.calendar.as_deref();
+            let own = || calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE);
+            return Some(match counter {
+                BEYOND_RESERVATION => Gate { subject: own(), ..Gate::of(GateKind::OwnReservation) },
+                _ => Gate { subject: view.limit_of(counter), ..Gate::of(GateKind::Limit) },
+            });
+        }
+        if view.scenario.calendar.is_some() {
+            // Events may have changed the limit of the job.
+            log.waiting[at].kind = log.kind_of(kind_of(view, job));
+            self.kinds.resize(log.kinds(), Fit::default());
+        }
+        let each = &log.waiting[at];
+        let fit = self.fit(each);
+        let kind = fit.gate?;
+        let detail = if kind == GateKind::Resources { self.held_by(each, fit) } else { NONE };
+        Some(Gate { kind, subject: fit.subject, detail })
+    }
+
+    /// Return whether a job fits now.
+    fn fit(&mut self, each: &Waiting) -> Fit {
+        let known = self.kinds[each.kind as usize];
+        if known.epoch == self.epoch {
+            return known;
+        }
+        let mut fit: Option<Fit> = None;
+        for &request in self.view.scenario.alternatives(each.job) {
+            let other = self.fit_with(each.job, request);
+            if fit.is_none_or(|fit| fit.gate.is_some() && (other.gate.is_none() || other.gate > fit.gate)) {
+                fit = Some(other);
+            }
+        }
+        let fit = Fit { epoch: self.epoch, ..fit.unwrap_or_default() };
+        self.kinds[each.kind as usize] = fit;
+        fit
+    }
+
+    fn fit_with(&self, job: u32, request: u32) -> Fit {
+        let (view, none) = (self.view, Fit { request, subject: NONE, ..Fit::default() });
+        let want = view.placement_request_of(job, request);
+        let machine = &view.state.machine;
+        let closed = self.under_way(&want);
+        if view.may_fit_request(&want) && self.holds(machine, &want, &closed) {
+            return match self.in_the_way(&want, &closed) {
+                Some((subject, _)) => Fit { gate: Some(GateKind::Window), subject, ..none },
+                None => none,
+            };
+        }
+        let is_certain = view.fits_alone(job) && closed.is_empty();
+        if !is_certain && machine.most_tasks_offered(want.request, &closed) < u64::from(want.tasks) {
+            return Fit { gate: Some(GateKind::Unavailable), ..none };
+        }
+        Fit { gate: Some(GateKind::Resources), subject: self.lacks(&want, &closed), ..none }
+    }
+
+    /// Return the nodes in others' reservations that are under way.
+    fn under_way(&self, want: &PlacementRequest<'_>) -> NodeSet {
+        self.reserved_until(want, self.view.now())
+    }
+
+    /// Return the nodes in others' reservations that are under way, or begin until a time.
+    fn reserved_until(&self, want: &PlacementRequest<'_>, until: f64) -> NodeSet {
+        let others = self.others(want).into_iter().filter(|&(begin, _)| begin <= until);
+        let occurrences = want.calendar.map(|calendar| calendar.occurrences);
+        let nodes = others.filter_map(|(_, number)| occurrences.map(|each| each.nodes(number)));
+        NodeSet::new(nodes.flat_map(|nodes| nodes.ranges_from(0)))
+    }
+
+    /// Return the begin of the occurrence of each reservation of others that is or comes next, and its number, by begin.
+    fn others(&self, want: &PlacementRequest<'_>) -> Vec<(f64, usize)> {
+        let Some(calendar) = want.calendar else { return Vec::new() };
+        let own = self.view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(want.job));
+        let mut others: Vec<(f64, usize)> = (0..calendar.occurrences.count())
+            .filter(|&number| own != Some(number as u32))
+            .filter_map(|number| {
+                calendar.occurrences.next_span(number, self.view.now()).map(|span| (span.0, number))
+            })
+            .collect();
+        others.sort_by(|one, other| one.0.total_cmp(&other.0));
+        others
+    }
+
+    /// Return the reservation to come in whose way a job would be that fits, and when it begins.
+    fn in_the_way(&self, want: &PlacementRequest<'_>, under_way: &NodeSet) -> Option<(u32, f64)> {
+        let (machine, now) = (&self.view.state.machine, self.view.now());
+        let closed = want.calendar?.closed_from(now);
+        if closed == *under_way || self.holds(machine, want, &closed) {
+            return None;
+        }
+        let coming = self.others(want).into_iter().filter(|&(begin, _)| begin > now);
+        let mut tried = f64::NAN;
+        for (begin, number) in coming {
+            if begin > tried || tried.is_nan() {
+                tried = begin;
+                if !self.holds(machine, want, &self.reserved_until(want, begin)) {
+                    return Some((number as u32, begin));
+                }
+            }
+        }
+        None
+    }
+
+    /// Return whether a job fits on a machine without some nodes.
+    fn holds(&self, machine: &Machine, want: &PlacementRequest<'_>, closed: &NodeSet) -> bool {
+        if closed.is_empty() {
+            self.allocator.fits(machine, want)
+        } else {
+            self.allocator.fits(&UnreservedNodes::new(machine, closed), want)
+        }
+    }
+
+    /// Return the resource that a job lacks most, or [`NONE`] if enough of all resources is free.
+    fn lacks(&self, want: &PlacementRequest<'_>, closed: &NodeSet) -> u32 {
+        let (mut most, mut found) = ((0, 1), NONE);
+        for resource in 0..self.view.state.machine.resources() {
+            let (asked, free) =
+                (i128::from(want.need(resource)), i128::from(self.free(want, closed, resource)));
+            // Greater is asked / free > most.0 / most.1, where free may be 0.
+            let is_more = found == NONE || (asked * most.1 > most.0 * free && most.1 > 0);
+            if free < asked && is_more {
+                (most, found) = ((asked, free), resource as u32);
+            }
+        }
+        found
+    }
+
+    /// Return the amount of a resource that is free on the nodes of a request.
+    fn free(&self, want: &PlacementRequest<'_>, closed: &NodeSet, resource: usize) -> i64 {
+        let machine = &self.view.state.machine;
+        if closed.is_empty() {
+            return machine.total_free_in(want.request.nodes)[resource];
+        }
+        let nodes = machine.node_sets().nodes_from(want.request.nodes, 0);
+        nodes.filter(|&node| !closed.contains(node)).map(|node| machine.free_of(node)[resource]).sum()
+    }
+
+    /// Return whether the nodes that a job lacks are held by overtakers.
+    fn held_by(&mut self, each: &Waiting, fit: Fit) -> u32 {
+        let behind = self.overtakers.partition_point(|other| other.submission <= each.submission);
+        if behind == self.overtakers.len() {
+            return EARLIER;
+        }
+        let is_held = if Time(each.entered) == each.submission.0 {
+            let below = match fit.below {
+                Some(below) => below,
+                None => {
+                    let below = self.fits_below(each.job, fit.request, |_| true);
+                    self.kinds[each.kind as usize].below = Some(below);
+                    below
+                }
+            };
+            below.is_some_and(|below| each.submission < below)
+        } else {
+            let overtakes =
+                |other: &Overtaker| other.submission > each.submission && other.start >= each.entered;
+            self.fits_below(each.job, fit.request, overtakes).is_some()
+        };
+        if is_held { OVERTAKERS } else { EARLIER }
+    }
+
+    /// Free the nodes of overtakers, the last submitted first, until a job fits. Return the last one that this takes.
+    fn fits_below(
+        &self,
+        job: u32,
+        request: u32,
+        overtakes: impl Fn(&Overtaker) -> bool,
+    ) -> Option<Submission> {
+        let view = self.view;
+        let want = view.placement_request_of(job, request);
+        let closed = self.under_way(&want);
+        let mut behind = self.overtakers.iter().rev().filter(|other| overtakes(other));
+        if closed.is_empty()
+            && let Some(resource) = limiting_resource(view, self.allocator, job, request)
+        {
+            let set = want.request.nodes;
+            let mut lacking = want.need(resource) - view.state.machine.total_free_in(set)[resource];
+            return behind
+                .find(|other| {
+                    lacking -= held_in(view, other.job, set, resource);
+                    lacking <= 0
+                })
+                .map(|other| other.submission);
+        }
+        let mut machine = view.state.machine.clone();
+        behind
+            .find(|other| {
+                machine.give_back(view.running_request(other.job), view.state.jobs.placement(other.job));
+                self.holds(&machine, &want, &closed)
+            })
+            .map(|other| other.submission)
+    }
+
+    /// Return the gate of a job that fits, where no limit closes partitions.
+    fn of_rule(&mut self, each: &Waiting) -> Gate {
+        if self.view.state.is_stopped {
+            return Gate::of(GateKind::NotLookedAt);
+        }
+        if let Some(stopper) = self.stopper.filter(|&stopper| stopper != each.job) {
+            return Gate { subject: stopper, ..Gate::of(GateKind::Order) };
+        }
+        self.would_delay(each, None)
+    }
+
+    /// Return the gate of a job that fits, behind those that have closed partitions.
+    fn of_rule_behind(&mut self, each: &Waiting, closed: &ClosedPartitions, closings: &[Closing]) -> Gate {
+        if self.view.state.is_stopped {
+            return Gate::of(GateKind::NotLookedAt);
+        }
+        if !closings.is_empty() && !self.fits_behind(each.job, closed) {
+            let own = || self.view.placement_requests(each.job).map(|want| want.request.nodes);
+            let closing = closings.iter().find(|closing| own().any(|set| self.overlaps(set, &closing.nodes)));
+            let (subject, detail) = closing.map_or((NONE, NONE), |closing| (closing.job, closing.limit));
+            return Gate { kind: GateKind::Order, subject, detail };
+        }
+        self.would_delay(each, Some(closed))
+    }
+
+    fn overlaps(&self, set: NodeSetId, nodes: &NodeSet) -> bool {
+        // Without partitions no nodes are listed: all are closed.
+        nodes.is_empty() || self.view.scenario.node_sets.nodes_from(set, 0).any(|node| nodes.contains(node))
+    }
+
+    /// Return whether a job fits on nodes that are not closed.
+    fn fits_behind(&mut self, job: u32, closed: &ClosedPartitions) -> bool {
+        self.place(job, Some(closed)).is_some()
+    }
+
+    /// Choose the nodes on which a job would start now. Return its request there.
+    fn place(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> Option<u32> {
+        let view = self.view;
+        let has_closed = closed.filter(|closed| !closed.has_none());
+        let none = ClosedPartitions::default();
+        let wants = has_closed.unwrap_or(&none).requests(view, job);
+        let mut placement = std::mem::take(&mut self.placement);
+        let found = wants.into_iter().find_map(|want| {
+            let is_this = |&request: &u32| std::ptr::eq(view.scenario.requests.get(request), want.request);
+            let is_placed = self.put(&want, &mut placement);
+            is_placed.then(|| view.scenario.alternatives(job).iter().copied().find(is_this)).flatten()
+        });
+        self.placement = placement;
+        found
+    }
+
+    fn put(&self, want: &PlacementRequest<'_>, placement: &mut Vec<NodeTasks>) -> bool {
+        let (view, mut allocator) = (self.view, self.allocator);
+        if !view.may_fit_request(want) {
+            return false;
+        }
+        let is_on = view
+            .powered_nodes()
+            .is_some_and(|room| place_at(&mut allocator, &room, want, view.now(), placement) == Ok(true));
+        is_on || place_at(&mut allocator, &view.state.machine, want, view.now(), placement) == Ok(true)
+    }
+
+    /// Return the gate of a job that fits and that no other job stops.
+    fn would_delay(&mut self, each: &Waiting, closed: Option<&ClosedPartitions>) -> Gate {
+        let delayed = match &self.delays {
+            None => None,
+            Some(Delays::Several(_)) => self.delay(each.job, closed).map(|delay| delay.job),
+            Some(Delays::Heads(_)) => self.delayed_head(each, closed),
+        };
+        match delayed {
+            Some(subject) => Gate { subject, ..Gate::of(GateKind::WouldDelay) },
+            None => Gate::of(GateKind::NotLookedAt),
+        }
+    }
+
+    /// Return the head of EASY that a job would delay.
+    fn delayed_head(&mut self, each: &Waiting, closed: Option<&ClosedPartitions>) -> Option<u32> {
+        let is_alike = closed.is_none() && !self.allocator.depends_on_job();
+        let known = self.kinds[each.kind as usize].trial;
+        let known = known.filter(|trial| is_alike && trial.look == self.look);
+        let mut trial = known.or_else(|| self.trial(each.job, closed))?;
+        let is_late = trial.ready + self.view.state.jobs.estimate(each.job) > trial.shadow;
+        if is_late && trial.takes.is_none() {
+            trial.takes = Some(self.takes_from_head(each.job, closed));
+        }
+        self.kinds[each.kind as usize].trial = Some(trial);
+        trial.head.filter(|_| is_late && trial.takes == Some(true))
+    }
+
+    /// Return where a job would start.
+    fn trial(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> Option<FitTrial> {
+        let request = self.place(job, closed)?;
+        let Self { view, allocator, delays, placement, look, .. } = self;
+        let Some(Delays::Heads(heads)) = delays else { return None };
+        let trial = Trial { job, request: view.scenario.requests.get(request), placement };
+        let head = heads.head_on(*view, placement);
+        let shadow = heads.shadow_time(*view, allocator, trial);
+        Some(FitTrial { look: *look, head, ready: view.ready_on(placement), shadow, takes: None })
+    }
+
+    fn takes_from_head(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> bool {
+        let Some(request) = self.place(job, closed) else { return false };
+        let Self { view, allocator, delays, placement, .. } = self;
+        let trial = Trial { job, request: view.scenario.requests.get(request), placement };
+        let Some(Delays::Heads(heads)) = delays else { return false };
+        heads.takes_from_head(*view, allocator, trial)
+    }
+
+    /// Return the delay of the first job with a reservation that a job delays: of EASY's head, whether it does or not.
+    fn delay(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> Option<Delay> {
+        let request = self.place(job, closed)?;
+        let Self { view, allocator, delays, placement, .. } = self;
+        let trial = Trial { job, request: view.scenario.requests.get(request), placement };
+        match delays.as_mut()? {
+            Delays::Heads(heads) => heads.delay(*view, allocator, trial),
+            Delays::Several(several) => several.delay(*view, allocator, trial),
+        }
+    }
+
+    /// Return the numbers of a gate.
+    fn numbers(&mut self, each: &Waiting, gate: Gate, closed: Option<&ClosedPartitions>) -> Numbers {
+        let view = self.view;
+        let fit = self.kinds[each.kind as usize];
+        let want = view.placement_request_of(each.job, fit.request);
+        let none = Numbers::default();
+        match gate.kind {
+            GateKind::Unavailable => {
+                let most = view.state.machine.most_tasks_offered(want.request, &self.under_way(&want));
+                Numbers { asked: i64::from(want.tasks), free: most as i64, ..none }
+            }
+            GateKind::Resources if gate.subject != NONE => {
+                let resource = gate.subject as usize;
+                let free = self.free(&want, &self.under_way(&want), resource);
+                Numbers { asked: want.need(resource), free, ..none }
+            }
+            GateKind::Resources => {
+                let (reserved, machine) = (self.under_way(&want), &view.state.machine);
+                let nodes = machine.node_sets().nodes_from(want.request.nodes, 0);
+                let open = nodes.filter(|&node| !reserved.contains(node));
+                let free = open.map(|node| i64::from(machine.slots(node, want.request))).sum();
+                Numbers { asked: i64::from(want.tasks), free, ..none }
+            }
+            GateKind::Window => {
+                let begin = self.in_the_way(&want, &self.under_way(&want)).map(|(_, begin)| begin);
+                Numbers { hole: begin.map_or(f64::NAN, |begin| begin - view.now()), ..none }
+            }
+            GateKind::WouldDelay => self.delay(each.job, closed).map_or(none, |delay| Numbers {
+                delay: delay.delayed - delay.start,
+                hole: delay.start - view.now(),
+                ..none
+            }),
+            _ => none,
+        }
+    }
+}
+
+/// Return the amount of a resource that a running job holds on the nodes of a set.
+fn held_in(view: View<'_>, job: u32, set: NodeSetId, resource: usize) -> i64 {
+    let (request, machine) = (view.running_request(job), &view.state.machine);
+    let parts = view.state.jobs.placement(job).iter();
+    let own = parts.filter(|part| set == NodeSetId::ALL || machine.node_sets().contains(set, part.node));
+    own.map(|&part| machine.held(request, part, resource)).sum()
+}

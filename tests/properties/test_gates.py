@@ -1,0 +1,82 @@
+"""The kernel gives the gates of the reference (S15), and the gates of a job add up to its wait."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from dataclasses import replace
+from math import fsum
+from typing import TYPE_CHECKING
+
+import pytest
+
+from batchlab.core.vocabulary import GATES
+from support.combinations import UNSEEN, Combinations
+from support.event_cases import delayed, eventful
+from support.limit_cases import with_time_limits
+from support.queue_cases import limited, queued, reserved
+from support.schedule_cases import Case, grouped
+from support.schedule_runs import expected_gates, fail_if_different, gate_differences
+from support.sleep_cases import sleeping
+
+if TYPE_CHECKING:
+    from random import Random
+
+CASES = 300
+CHUNKS = 6
+ENOUGH = 3
+# `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_gates.py`
+CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "2000"))
+CAMPAIGN_CHUNK = 250
+
+
+def shaped(case: Case, rng: Random) -> Case:
+    """Choose a rule that has gates, and make what gates are about: queues, limits, reservations, events."""
+    rule = case.backfill if case.backfill != "conservative" else rng.choice(("none", "first_fit", "easy"))
+    case = replace(case, backfill=rule, jobs=case.jobs[:40])
+    case = queued(case, rng) if rng.random() < 0.5 else case
+    case = limited(case, rng) if rng.random() < 0.5 else case
+    case = reserved(case, rng) if rng.random() < 0.4 else case
+    case = grouped(case, rng) if rng.random() < 0.3 else case
+    case = delayed(case, rng) if rng.random() < 0.2 else case
+    case = sleeping(case, rng) if rng.random() < 0.15 else case
+    case = with_time_limits(case, rng) if rng.random() < 0.3 else case
+    return eventful(case, rng) if rng.random() < 0.3 else case
+
+
+EXPLAINED = Combinations(shaped)
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_gate(chunk: int) -> None:
+    """Job, begin, end, gate, subject, detail and numbers are equal for every row of every case."""
+    for number in range(chunk, CASES, CHUNKS):
+        fail_if_different(f"case {number}", EXPLAINED.case(number), gate_differences)
+
+
+def test_gates_add_up() -> None:
+    """The rows of a job that starts once go from its submission to its start, and nothing is between them."""
+    seen: Counter[str] = Counter()
+    for number in range(0, CASES, 3):
+        case = EXPLAINED.case(number)
+        interrupted: list[object] = []
+        outcomes = case.expected(interrupted)  # type: ignore[arg-type]  # rows are read only
+        again = {each.row for each in interrupted}  # type: ignore[attr-defined]  # as above
+        rows = defaultdict(list)
+        for row in expected_gates(case):
+            rows[row[0]].append(row)
+            seen[row[3]] += 1
+        for job, outcome in zip(case.jobs, outcomes, strict=True):
+            if outcome.start_time is not None and job.row not in again:
+                own = rows[job.row]
+                bounds = [bound for _, start, end, *_ in own for bound in (-start, end or 0.0)]
+                assert fsum(bounds) == fsum((outcome.start_time, -job.submit_time))
+    assert not [gate for gate in GATES if gate != "not_looked_at" and seen[gate] < ENOUGH], seen
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("chunk", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
+def test_many_gates(chunk: int) -> None:
+    """The same for cases that no one has seen."""
+    for number in range(UNSEEN + chunk, UNSEEN + min(chunk + CAMPAIGN_CHUNK, CAMPAIGN)):
+        fail_if_different(f"case {number}", EXPLAINED.case(number), gate_differences)

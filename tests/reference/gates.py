@@ -1,0 +1,233 @@
+"""Why jobs wait (S15): the gate of each waiting job after each pass, as intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING
+
+from reference.backfill import fits_at
+from reference.limits import OUT_OF_TIME, over_limit
+from reference.partitions import Closed, place_of
+from reference.plan import Rectangle
+from reference.reasons import need_of
+from reference.reservations import occurrences
+from reference.room import Room, may_use, room_beside, slots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from reference.dependencies import Waiting
+    from reference.model import Job, Placement, Reservation
+    from reference.state import State
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What would have to go for a job to start now; gates with other numbers are equal."""
+
+    name: str
+    subject: str | None = None
+    detail: str | None = None
+    asked: int | None = field(default=None, compare=False)
+    free: int | None = field(default=None, compare=False)
+    delay: float | None = field(default=None, compare=False)
+    hole: float | None = field(default=None, compare=False)
+
+
+Interval = tuple[int, float, float | None, Gate]
+"""Row, begin, end and gate."""
+Closing = tuple["Job", str | None, frozenset[int]]
+"""A job that closed nodes for those behind it, the limit that did so, and the nodes."""
+
+_PLACES = ("unavailable", "resources", "window")
+
+
+@dataclass
+class Gates:
+    """The gates of waiting jobs, since when each is in the queue, and the intervals that are over."""
+
+    current: dict[int, tuple[Gate, float]] = field(default_factory=dict)
+    entered: dict[int, float] = field(default_factory=dict)
+    over: list[Interval] = field(default_factory=list)
+
+    def look(self, state: State, waiting: Waiting, rule: tuple[str, int], *, stopped: bool) -> None:
+        """Look at all waiting jobs after a pass."""
+        self.entered = {job.row: self.entered.get(job.row, state.now) for job in state.queue}
+        gates = {job.row: Gate(need_of(job, state, waiting)) for job in waiting.submitted}
+        gates |= dict.fromkeys(state.held, Gate("held"))
+        gates |= Look(state, *rule, self.entered, stopped).gates()
+        for row, (gate, since) in list(self.current.items()):
+            if gates.get(row) != gate:
+                del self.current[row]
+                if state.now > since:
+                    self.over.append((row, since, state.now, gate))
+        for row, gate in gates.items():
+            self.current.setdefault(row, (gate, state.now))
+
+    def intervals(self) -> list[Interval]:
+        """Return all intervals by row and time; those that go on have no end."""
+        going_on: list[Interval] = [(row, since, None, gate) for row, (gate, since) in self.current.items()]
+        return sorted([*self.over, *going_on], key=lambda each: each[:2])
+
+
+@dataclass
+class Look:
+    """A look at the jobs of the queue after a pass of a rule."""
+
+    state: State
+    backfill: str
+    reservations: int
+    entered: dict[int, float]
+    stopped: bool
+
+    def gates(self) -> dict[int, Gate]:
+        """Return the gates of the queue, which is gone through as the rule does."""
+        closed, closings = Closed(self.state), list[Closing]()
+        found = {}
+        for job in self.state.ordered_queue():
+            bound, limit, before = closed.open_to(job), over_limit(self.state, job), self.shut(closed)
+            name = None
+            if limit is OUT_OF_TIME:
+                found[job.row] = Gate("own_reservation", job.in_reservation)
+            elif limit is not None:
+                name = f"limit{self.state.machine.limits.index(limit)}"
+                found[job.row] = Gate("limit", name)
+                if limit.blocks and bound is not None:
+                    closed.close_connected(job)
+            else:
+                found[job.row] = self.of_place(job) or self.of_rule(job, bound, closings)
+                if self.backfill == "none" and bound is not None and self.state.place_now(bound) is None:
+                    closed.close(job)
+            closings.append((job, name, self.shut(closed) - before))
+        return found
+
+    def shut(self, closed: Closed) -> frozenset[int]:
+        """Return the nodes that are closed to jobs behind; all on a machine without partitions."""
+        return frozenset(range(len(self.state.machine.capacity))) if closed.whole else closed.nodes
+
+    def of_place(self, job: Job) -> Gate | None:
+        """Return the gate of the node set with the last of 4 to 6; None if the job fits in one of its sets."""
+        gates = [self.of_set(each) for each in job.in_each_set]
+        if None in gates:
+            return None
+        return max((gate for gate in gates if gate is not None), key=lambda gate: _PLACES.index(gate.name))
+
+    def of_set(self, job: Job) -> Gate | None:
+        """Return the gate of a job that is bound to one node set."""
+        state = self.state
+        offered = self.open_at(room_beside(state.machine, []), job, state.now)
+        most = sum(slots(job, node) for node in offered)
+        if most < job.tasks:
+            return Gate("unavailable", asked=job.tasks, free=most)
+        room = self.open_at(state.room_now(), job, state.now)
+        if state.allocator.place(job, room) is None:
+            return self.lacking(job, room)
+        if state.allocator.place(job, state.room_for(job)) is None:
+            return self.window(job)
+        return None
+
+    def open_at(self, room: Room, job: Job, until: float) -> Room:
+        """Close the nodes of others' reservations that are under way, or begin until some time."""
+        closed = {
+            node
+            for each, begin in self.others(job)
+            if begin <= max(until, self.state.now)
+            for node in each.nodes
+        }
+        return [node._replace(closed=True) if node.number in closed else node for node in room]
+
+    def others(self, job: Job) -> list[tuple[Reservation, float]]:
+        """List the reservations of others, each with the begin of its occurrence that is or comes next."""
+        found = []
+        for each in self.state.machine.known:
+            begins = [begin for begin, end in occurrences(each) if end > self.state.now]
+            if each.name != job.in_reservation and begins:
+                found.append((each, begins[0]))
+        return found
+
+    def window(self, job: Job) -> Gate:
+        """Return the gate of a job that fits, but would be in the way of a reservation."""
+        others = [(begin, each) for each, begin in self.others(job) if begin > self.state.now]
+        for begin in sorted({begin for begin, _ in others}):
+            room = self.open_at(self.state.room_now(), job, begin)
+            if self.state.allocator.place(job, room) is None:
+                name = next(each.name for other, each in others if other == begin)
+                return Gate("window", name, hole=begin - self.state.now)
+        raise AssertionError("some reservation is in the way")
+
+    def lacking(self, job: Job, room: Room) -> Gate:
+        """Return the gate of a job that does not fit on what is free."""
+        machine = self.state.machine
+        nodes = [node for node in room if may_use(job, node) and not node.closed]
+        amounts = []
+        for place, resource in enumerate(machine.resources):
+            asked, free = job.tasks * job.request[place], sum(node.free[place] for node in nodes)
+            if free < asked:
+                amounts.append((Fraction(asked, free) if free else inf, -place, resource, asked, free))
+        beside = [
+            (each.job, each.placement) for each in self.state.running_plan() if not self.overtakes(each, job)
+        ]
+        later = self.open_at(room_beside(machine, beside), job, self.state.now)
+        held_by = "earlier" if self.state.allocator.place(job, later) is None else "overtakers"
+        if amounts:
+            *_, resource, asked, free = max(amounts)
+            return Gate("resources", resource, held_by, asked, free)
+        return Gate("resources", None, held_by, job.tasks, sum(slots(job, node) for node in room))
+
+    def overtakes(self, running: Rectangle, job: Job) -> bool:
+        """Return whether a running job was submitted later than a waiting one and started while that waited."""
+        is_later = (running.job.submit_time, running.job.row) > (job.submit_time, job.row)
+        return is_later and running.start >= self.entered[job.row]
+
+    def of_rule(self, job: Job, bound: Job | None, closings: Iterable[Closing]) -> Gate:
+        """Return the gate of a job that fits."""
+        if self.stopped:
+            return Gate("not_looked_at")
+        placement = None if bound is None else self.state.place_now(bound)
+        if placement is not None:
+            delayed = self.delayed(job, placement) if self.backfill == "easy" else None
+            return delayed or Gate("not_looked_at")
+        own = {node.number for node in self.state.room_now() if may_use(job, node)}
+        other, limit = next((other, limit) for other, limit, nodes in closings if nodes & own)
+        return Gate("order", str(other.row), limit)
+
+    def delayed(self, job: Job, placement: Placement) -> Gate | None:
+        """Return the gate of a job that would delay one with a reservation if it started on these nodes."""
+        end = self.state.supposed_end(job, placement)
+        if self.reservations == 1 and not self.state.machine.reservations:
+            return self.delayed_head(job, placement, end)
+        supposed, replaced = Rectangle(self.state.now, end, job, placement), list[Rectangle]()
+        for old in self.state.reserved:
+            if old.start == inf:
+                continue
+            plan = [*self.state.running_plan(), supposed, *replaced]
+            again = self.state.reserve(old.job, plan, [old.start])
+            if again is None:
+                later = self.state.reserve_earliest(old.job, plan).start
+                return self.delaying(old, later)
+            replaced.append(again)
+        return None
+
+    def delayed_head(self, job: Job, placement: Placement, end: float) -> Gate | None:
+        """Return the gate of a job that would delay the head on whose nodes it would be placed."""
+        state, place = self.state, place_of(self.state.machine, dict(placement))
+        for head in state.reserved:
+            nodes = head.job.node_sets[0] if head.job.node_sets else ()
+            if place_of(state.machine, nodes) == place:
+                if end <= head.start or fits_at(state, head.job, head.start, [(job, placement)]):
+                    return None
+                ends = sorted({end, *(other.end for other in state.running_plan())})
+                starts = (
+                    time
+                    for time in ends
+                    if fits_at(state, head.job, time, [(job, placement)] if end > time else [])
+                )
+                return self.delaying(head, next(starts, inf))
+        return None
+
+    def delaying(self, old: Rectangle, later: float) -> Gate:
+        """Return the gate of a job that would delay a reservation."""
+        delay, hole = later - old.start, old.start - self.state.now
+        return Gate("would_delay", str(old.job.row), delay=delay, hole=hole)

@@ -1,0 +1,223 @@
+"""Why jobs wait, gate by gate: examples by hand, files, forks and refusals (S15)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import batchlab as bl
+from support.recorded_runs import NarrowFirst
+from support.schedule_cases import seeded_cases
+from support.schedule_runs import observers_of, options_of, policy_of, workload_of
+from support.schedule_systems import system_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Row = tuple[object, ...]
+Jobs = tuple[tuple[float, float, float, int], ...]
+
+
+def workload(*rows: tuple[float, float, float, int], **columns: list[Any]) -> bl.Workload:
+    """Return jobs by submit time, run time, time limit and tasks, and further columns."""
+    submit, run, limit, tasks = zip(*rows, strict=True)
+    table = {"submit_time": submit, "run_time": run, "requested_time": limit, "tasks": tasks, **columns}
+    return bl.Workload.from_table({"job_id": range(1, len(rows) + 1), **table})
+
+
+def cores(count: int, **parts: Any) -> bl.System:  # noqa: ANN401  # parts of a system
+    """Return a machine of nodes with one core each."""
+    return bl.System.homogeneous(nodes=count, resources={"core": 1}, **parts)
+
+
+def gates(jobs: bl.Workload, system: bl.System, policy: str) -> dict[int, list[Row]]:
+    """Return the begin, end, gate, subject and detail of the rows of each job; they add up to its wait."""
+    result = bl.simulate(jobs, system, policy, explain=True)
+    waits = result.jobs.select("job_id", wait=pl.col("start_time") - pl.col("submit_time"))
+    parts = result.gates.group_by("job_id").agg(parts=(pl.col("end") - pl.col("start")).sum())
+    joined = waits.join(parts, on="job_id", how="left").fill_null(0)
+    assert (joined["wait"] == joined["parts"]).all()
+    found: dict[int, list[Row]] = {}
+    for job, *row in result.gates.select("job_id", "start", "end", "gate", "subject", "detail").iter_rows():
+        found.setdefault(job, []).append(tuple(row))
+    return found
+
+
+def test_order() -> None:
+    """Under none the second job lacks cores that the first holds, and the pass stops there."""
+    jobs = workload((0, 100, 100, 3), (10, 50, 50, 2), (20, 20, 20, 1))
+    assert gates(jobs, cores(4), "fcfs") == {
+        2: [(10, 100, "resources", "core", "earlier")],
+        3: [(20, 100, "order", "2", None)],
+    }
+
+
+EASY = workload((0, 60, 100, 3), (10, 50, 50, 4), (20, 30, 100, 1), (30, 70, 70, 1))
+EASY_GATES = {
+    2: [(10, 60, "resources", "core", "earlier"), (60, 100, "resources", "core", "overtakers")],
+    3: [
+        (20, 30, "would_delay", "2", None),
+        (30, 60, "resources", "core", "overtakers"),
+        (60, 100, "would_delay", "2", None),
+        (100, 150, "resources", "core", "earlier"),
+    ],
+}
+
+
+def test_would_delay() -> None:
+    """A job that fits would delay the head; a later one ends in time, takes its core, and holds up both."""
+    assert gates(EASY, cores(4), "easy") == EASY_GATES
+    table = bl.simulate(EASY, cores(4), "easy", explain=True).gates.filter(gate="would_delay")
+    assert table.select("delay", "hole").rows() == [(20, 80), (60, 40)]
+
+
+def test_several_reservations() -> None:
+    """A job that leaves the first reservation its room would delay the second."""
+    jobs = workload((0, 60, 60, 3), (5, 30, 30, 3), (6, 30, 30, 4), (7, 100, 100, 1))
+    assert gates(jobs, cores(4), "easy(reservations=2)")[4] == [
+        (7, 90, "would_delay", "3", None),
+        (90, 120, "resources", "core", "earlier"),
+    ]
+    table = bl.simulate(jobs, cores(4), "easy(reservations=2)", explain=True).gates.filter(gate="would_delay")
+    assert table.select("delay", "hole").rows() == [(17, 83)]
+    assert gates(jobs, cores(4), "easy").keys() == {2, 3}
+
+
+def test_shape() -> None:
+    """Two cores are free, but not on one node."""
+    jobs = workload((0, 100, 100, 1), (0, 120, 120, 1), (10, 20, 20, 1), core=[3, 3, 2])
+    system = bl.System.homogeneous(nodes=2, resources={"core": 4})
+    assert gates(jobs, system, "easy") == {3: [(10, 100, "resources", None, "earlier")]}
+    table = bl.simulate(jobs, system, "easy", explain=True).gates
+    assert table.select("asked", "free").rows() == [(1, 0)]
+
+
+def test_limit_and_dependency() -> None:
+    """A job over a limit waits for others of its user; one that depends on it enters the queue at its end."""
+    jobs = workload(
+        (0, 100, 100, 1),
+        (0, 50, 50, 1),
+        (0, 10, 10, 1),
+        (90, 20, 20, 4),
+        user=["u", "u", "u", "v"],
+        dependency=[None, None, "afterok:2", None],
+    )
+    system = cores(4, limits=(bl.Limit("one", per=("user",), running_jobs=1),))
+    assert gates(jobs, system, "easy") == {
+        2: [(0, 100, "limit", "one", None)],
+        3: [(0, 150, "dependency", None, None)],
+        4: [(90, 160, "resources", "core", "earlier")],
+    }
+
+
+def test_blocking_limit() -> None:
+    """A limit that blocks stops the pass for those behind it, which fit."""
+    jobs = workload((0, 50, 50, 1), (0, 50, 50, 1), (0, 10, 10, 1), user=["u", "u", "v"])
+    system = cores(4, limits=(bl.Limit("one", per=("user",), running_jobs=1, blocks=True),))
+    for policy in ("fcfs", "first_fit", "easy"):
+        assert gates(jobs, system, policy) == {
+            2: [(0, 50, "limit", "one", None)],
+            3: [(0, 50, "order", "2", "one")],
+        }
+
+
+def test_maintenance() -> None:
+    """A job whose limit reaches into a maintenance waits for its end, while shorter ones overtake it."""
+    jobs = workload((0, 30, 120, 4), (5, 30, 30, 4), (30, 50, 50, 4))
+    system = cores(4, reservations=(bl.Reservation("maintenance", 100, 100, "0-3"),))
+    expected = {
+        1: [
+            (0, 5, "window", "maintenance", None),
+            (5, 85, "resources", "core", "overtakers"),
+            (85, 100, "window", "maintenance", None),
+            (100, 200, "unavailable", None, None),
+        ],
+        3: [(30, 35, "resources", "core", "earlier")],
+    }
+    for policy in ("first_fit", "easy", "easy(reservations=2)"):
+        assert gates(jobs, system, policy) == expected
+        table = bl.simulate(jobs, system, policy, explain=True).gates.filter(gate="window")
+        assert table["hole"].to_list() == [100, 15]
+
+
+def test_partitions() -> None:
+    """Who overtakes in another partition holds a node, but one that would not be enough."""
+    jobs = workload(
+        *((0, 100, 100, 2), (10, 50, 50, 3), (20, 40, 40, 2), (30, 10, 10, 1)), partition=["a", "a", "b", "a"]
+    )
+    system = cores(4, partitions=(bl.Partition("a", "0-2"), bl.Partition("b", "2-3")))
+    assert gates(jobs, system, "easy") == {
+        2: [(10, 100, "resources", "core", "earlier")],
+        4: [(30, 60, "resources", "core", "earlier")],
+    }
+
+
+def test_stopped_scheduler() -> None:
+    """While the scheduler is stopped, no pass comes upon a job that fits."""
+    stopped = [{"time": 0, "event": "scheduler_stop"}, {"time": 50, "event": "scheduler_start"}]
+    jobs = workload((10, 5, 5, 1))
+    result = bl.simulate(jobs, cores(1), "easy", explain=True, events=bl.EventStream(stopped))
+    assert result.gates.select("start", "end", "gate").rows() == [(10, 50, "not_looked_at")]
+
+
+def test_files_forks_and_snapshots(tmp_path: Path) -> None:
+    """A file and a store have the table; forks and snapshots go on with it; a job that waits has no end."""
+    simulation = bl.Simulation(EASY, cores(4), "easy", explain=True)
+    simulation.run_until(40)
+    assert simulation.result().gates["end"].to_list() == [None, 30, None]
+    expected = bl.simulate(EASY, cores(4), "easy", explain=True)
+    restored = bl.Simulation.restore(simulation.snapshot(), EASY, cores(4), "easy")
+    for other in (simulation.fork(), restored):
+        other.run_until()
+        assert other.result().gates.equals(expected.gates)
+    expected.write(tmp_path / "out")
+    lines = (tmp_path / "out" / "gates.csv").read_text().splitlines()
+    assert lines[3] == "3,2,20.0,30.0,would_delay,2,,,,20.0,80.0"
+    assert bl.read_result(tmp_path / "out").gates.equals(expected.gates)
+
+
+@pytest.mark.parametrize("policy", ["conservative", "slurm", "server_filling"])
+def test_refused_rules(policy: str) -> None:
+    """Rules that do not say why they leave a job are refused, with the names of those that do."""
+    with pytest.raises(bl.BatchlabError, match=r"under this rule\. Covered are .* none, first_fit and easy"):
+        bl.simulate(EASY, cores(4), policy, explain=True)
+
+
+class Refusing(bl.Allocator):
+    """An allocator that places no job."""
+
+    def place(self, view: bl.View, job: bl.QueuedJob) -> None:
+        """Refuse."""
+
+
+def test_refused_parts() -> None:
+    """So are preemption, and schedulers and allocators in Python."""
+    partitions = (bl.Partition("a", "0-3"), bl.Partition("b", "0-3", tier=2))
+    system = cores(4, partitions=partitions, preemption=bl.Preemption("tier"))
+    with pytest.raises(bl.BatchlabError, match="with preemption"):
+        bl.simulate(EASY, system, "easy", explain=True)
+    with pytest.raises(bl.BatchlabError, match="under an allocator written in Python"):
+        bl.simulate(EASY, cores(4), bl.Policy("fcfs", "easy", Refusing()), explain=True)
+    with pytest.raises(bl.BatchlabError, match="under this rule"):
+        bl.simulate(EASY, cores(4), bl.Policy(scheduler=NarrowFirst()), explain=True)
+
+
+def test_asked_for_only() -> None:
+    """Without explain=True there is no record."""
+    with pytest.raises(bl.ResultError, match="pass explain=True"):
+        _ = bl.simulate(EASY, cores(4), "easy").gates
+
+
+def test_recording_changes_no_schedule() -> None:
+    """The schedule is the same with and without."""
+    for case in seeded_cases(range(60)):
+        if case.backfill == "conservative" or case.reservations > 1:
+            continue
+        parts = workload_of(case), system_of(case.machine), policy_of(case)
+        plain, explained = (
+            bl.simulate(*parts, options=options_of(case), observers=observers_of(case), explain=explain)
+            for explain in (False, True)
+        )
+        assert plain.jobs.equals(explained.jobs)
