@@ -108,7 +108,7 @@ class Look:
         return frozenset(range(len(self.state.machine.capacity))) if closed.whole else closed.nodes
 
     def of_place(self, job: Job) -> Gate | None:
-        """Return the gate of the node set with the last of 4 to 6; None if the job fits in one of its sets."""
+        """Return the gate of the node set with the last of 4 to 6; None if the job fits in one of them."""
         gates = [self.of_set(each) for each in job.in_each_set]
         if None in gates:
             return None
@@ -177,7 +177,7 @@ class Look:
         return Gate("resources", None, held_by, job.tasks, sum(slots(job, node) for node in room))
 
     def overtakes(self, running: Rectangle, job: Job) -> bool:
-        """Return whether a running job was submitted later than a waiting one and started while that waited."""
+        """Return whether a running job was submitted later than a waiting one, and started meanwhile."""
         is_later = (running.job.submit_time, running.job.row) > (job.submit_time, job.row)
         return is_later and running.start >= self.entered[job.row]
 

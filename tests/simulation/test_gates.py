@@ -188,7 +188,7 @@ def test_refused_rules(policy: str) -> None:
 class Refusing(bl.Allocator):
     """An allocator that places no job."""
 
-    def place(self, view: bl.View, job: bl.QueuedJob) -> None:
+    def place(self, view: bl.View, job: object) -> None:
         """Refuse."""
 
 

@@ -95,8 +95,8 @@ class RunOptions:
         True to record the reasons why jobs wait, for `Result.reasons`.
     explain
         True to record what would have to go for each waiting job to start (S15), for `Result.gates`.
-        Supported by the rules ``none``, ``first_fit`` and ``easy``, with the allocators of the kernel, without
-        preemption.
+        Supported by the rules ``none``, ``first_fit`` and ``easy``, with the allocators of the kernel and
+        without preemption.
     invocation
         Events for which a scheduler written in Python is called, one by one. [default: one call per instant]
     sharing

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from batchlab.core.vocabulary import Gate
     from batchlab.options import RunOptions
     from batchlab.result.course import RunRecord, ServiceIntervals
     from batchlab.result.outcome import Outcome
@@ -233,15 +234,18 @@ def _gates(run: Recording) -> pl.DataFrame:
     ids, names = run.workload.jobs["job_id"], pl.Series(GATES, dtype=pl.Enum(GATES))
     gate = names.gather(pl.Series(log["gate"]).cast(pl.UInt32))
     limits, held_by = [limit.name for limit in system.limits], ("earlier", "overtakers")
-    of_limit = ("order", _named(log["detail"], limits))
     subject = _chosen(
         gate,
-        ("own_reservation", "window", _named(log["subject"], [each.name for each in system.reservations])),
-        ("limit", _named(log["subject"], limits)),
-        ("resources", _named(log["subject"], system.resources)),
-        ("order", "would_delay", ids.gather(_places(log["subject"], len(ids))).cast(pl.String)),
+        (("own_reservation", "window"), _named(log["subject"], [each.name for each in system.reservations])),
+        (("limit",), _named(log["subject"], limits)),
+        (("resources",), _named(log["subject"], system.resources)),
+        (("order", "would_delay"), ids.gather(_places(log["subject"], len(ids))).cast(pl.String)),
     )
-    detail = _chosen(gate, ("resources", _named(log["detail"], held_by)), of_limit)
+    detail = _chosen(
+        gate,
+        (("resources",), _named(log["detail"], held_by)),
+        (("order",), _named(log["detail"], limits)),
+    )
     columns = [
         ids.gather(pl.Series(log["row"])),
         pl.Series("row", log["row"]),
@@ -267,10 +271,10 @@ def _named(numbers: NDArray[np.uint32], names: Sequence[str]) -> pl.Series:
     return pl.Series(names, dtype=pl.String).gather(_places(numbers, len(names)))
 
 
-def _chosen(gate: pl.Series, *parts: tuple[str | pl.Series, ...]) -> pl.Series:
-    """Return the values of the last series of each part where the gate is one that the part names."""
+def _chosen(gate: pl.Series, *parts: tuple[tuple[Gate, ...], pl.Series]) -> pl.Series:
+    """Return the values of each part at the gates that it names; others are null."""
     values = pl.Series([None], dtype=pl.String).new_from_index(0, len(gate))
-    for *gates, part in parts:
+    for gates, part in parts:
         values = part.zip_with(gate.is_in(gates), values)
     return values
 
