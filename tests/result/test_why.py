@@ -178,3 +178,70 @@ def test_text_and_card() -> None:
     assert f"Job {job} waited" in answer._repr_html_()  # what notebooks call
     assert repr(answer) == f"<Why job {job} waited {answer.wait:g} s>"
     assert answer.text(None).count("\n") < str(answer).count("\n")
+
+
+BACKFILLED: Jobs = [(0, 60, 100, 3), (10, 50, 50, 4), (20, 30, 100, 1), (30, 70, 70, 1)]
+
+
+def test_what_if() -> None:
+    """A change of one job, or the lack of others, has its start and those of others."""
+    answer = run("easy", BACKFILLED).why(3)
+    change = answer.what_if(requested_time=80)
+    assert (change.new_start_time, change.earlier) == (20, 130)
+    assert change.jobs.select("job_id", "later").rows() == [(4, 80), (2, -40)]
+    assert (change.earlier_jobs, change.later_jobs, change.unchanged, change.total_change) == (1, 1, 1, 40)
+    assert "With requested_time = 80, job 3 starts at 20 s, 00:02:10 earlier." in str(change)
+    assert answer.what_if(exact_estimates=True).earlier == 130
+    assert answer.what_if(without=[4]).earlier == 40
+    late = answer.what_if(without=[4], submit_time=300)
+    assert (late.new_submit_time, late.new_start_time, late.earlier) == (300, 300, -150)
+    assert str(answer.what_if(tasks=5)).startswith("With tasks = 5, job 3 does not start.")
+
+
+def test_a_limit_of_its_own_stays_with_exact_estimates() -> None:
+    """Of an exact estimate only plans hear; the job may still run for its limit."""
+    result = run("easy", BACKFILLED).why(3).what_if(exact_estimates=True).result
+    assert result.jobs.select("requested_time", "time_limit").row(2) == (30, 100)
+    changed = run("easy", BACKFILLED).why(3).what_if(requested_time=80, time_limit=None).result
+    assert changed.jobs.select("requested_time", "time_limit").row(2) == (80, float("inf"))
+
+
+def test_requests_with_which_it_would_start_earlier() -> None:
+    """All values of the grid are tried; the largest one that would do is named."""
+    answer = run("easy", BACKFILLED).why(3)
+    found = answer.earlier(by=130, steps=7)
+    assert (found.limit, found.tasks, found.table.height) == (80, None, 7)
+    assert "if it had asked for 00:01:20" in str(found)
+    wide = run("easy", [(0, 100, 100, 2), (0, 200, 200, 1), (10, 50, 50, 4)]).why(3)
+    assert (wide.earlier(by=100, steps=3).tasks, wide.earlier(by=100).limit) == (3, None)
+    assert "No smaller request" in str(run("fcfs", [(0, 9, 9, 4), (0, 9, 9, 1)]).why(2).earlier(by=9))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({}, "nothing is changed; name a change"),
+        ({"taskss": 2}, "'taskss' is no column of the jobs. Did you mean 'tasks'"),
+        ({"job_id": 2}, "'job_id' cannot be changed"),
+        ({"tasks": "two"}, "tasks = 'two'; must be of the type Int64"),
+        ({"tasks": 0}, "what_if: tasks = 0; must be >= 1 and < 2\\^32.$"),
+        ({"without": [3]}, "without = 3; must be other jobs"),
+        ({"without": [9]}, "job_id = 9: no job of this run has this number"),
+    ],
+)
+def test_changes_that_are_refused(change: dict[str, Any], message: str) -> None:
+    """Errors name the column, its value and the rule."""
+    answer = run("easy", BACKFILLED).why(3)
+    with pytest.raises((bl.ResultError, bl.WorkloadError), match=message):
+        answer.what_if(**change)
+
+
+def test_runs_that_are_not_repeated() -> None:
+    """Policies and observers written in Python have a state."""
+    power = bl.Power(bl.NodePower(90, 140))
+    with pytest.raises(bl.ResultError, match="observers Power: what_if cannot repeat"):
+        run("easy", BACKFILLED, observers=[power]).why(3).what_if(tasks=2)
+    with pytest.raises(bl.ResultError, match="cannot repeat policies written in Python"):
+        run("equipartition", BACKFILLED).why(2).what_if(tasks=2)
+    with pytest.raises(bl.ResultError, match=r"by = 500; the job must have started, .* waited 130 s"):
+        run("easy", BACKFILLED).why(3).earlier(by=500)

@@ -9,19 +9,27 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.core import markup
+from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Table, render
 from batchlab.core.units import format_duration
+from batchlab.errors import ResultError, shown
 from batchlab.result.why.capacity import HOLDER_TITLES, capacity_of
 from batchlab.result.why.chain import chain_of
 from batchlab.result.why.overtakers import overtakers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from batchlab.core.markup import Html
     from batchlab.result.why.capacity import Capacity
     from batchlab.result.why.chain import Chain
+    from batchlab.result.why.changed import WhatIf
+    from batchlab.result.why.grids import Earlier
     from batchlab.result.why.wait import Wait
+
+with deferred(__name__):
+    from batchlab.result.why import changed, grids
+
 
 __all__ = ["Why", "why"]
 
@@ -95,6 +103,77 @@ class Why:
 
     def _repr_html_(self) -> str:
         return _card(self)
+
+    def what_if(
+        self, *, exact_estimates: bool = False, without: Iterable[int] = (), **values: object
+    ) -> WhatIf:
+        """Run the jobs again with one thing changed for this job alone, or without some jobs.
+
+        The answer is that of `batchlab.simulate` with the changed workload, and takes as long.
+
+        Parameters
+        ----------
+        exact_estimates
+            True to let schedulers plan with the true run time of this job; its limit stays.
+        without
+            The numbers of jobs that are left out, as overtakers; dependencies on them, and events of them,
+            are left out too.
+        **values
+            New values of this job by column: ``requested_time`` (with it the ``time_limit``, unless that is
+            given), ``time_limit`` (None: no limit), ``tasks``, ``submit_time``, ``run_time`` (s), and other
+            columns that the jobs have, such as ``partition``, ``qos`` or ``account``.
+
+        Returns
+        -------
+        WhatIf
+            The new start, and the other jobs whose start changed.
+
+        Raises
+        ------
+        ResultError
+            If the run had a policy, a control or observers written in Python, a column is unknown, or nothing
+            is changed.
+        WorkloadError
+            If a value breaks a rule of jobs.
+        """
+        run, row = self.wait_of.run, self.wait_of.row
+        left_out = tuple(sorted({run.row_of(other) for other in without}))
+        if row in left_out:
+            raise ResultError(f"what_if: without = {self.job_id}; must be other jobs than this one.")
+        if not (values or left_out or exact_estimates):
+            rule = "name a change, as in what_if(requested_time=3600) or what_if(without=[7])"
+            raise ResultError(f"what_if: nothing is changed; {rule}.")
+        return changed.what_if(run, changed.Change(row, values, exact_estimates, left_out))
+
+    def earlier(self, by: float = 3600.0, *, steps: int = 12) -> Earlier:
+        """Look for requests with which the job would have started earlier.
+
+        Starts do not follow the size or the limit of a job: all values of a grid are tried, each by a run
+        until the time in question.
+
+        Parameters
+        ----------
+        by
+            How much earlier, seconds; at most the wait.
+        steps
+            The number of limits, and of sizes, to try.
+
+        Returns
+        -------
+        Earlier
+            The starts of the grid, and the largest limit and size that would do.
+
+        Raises
+        ------
+        ResultError
+            If the job did not wait so long or did not start, or the run cannot be repeated.
+        """
+        if not self.has_started or not 0 < by <= self.wait:
+            rule = f"the job must have started, and waited so long; it waited {self.wait:g} s"
+            raise ResultError(f"by = {shown(by)}; {rule}.")
+        if not isinstance(steps, int) or steps < 1:
+            raise ResultError(f"steps = {shown(steps)}; must be a whole number >= 1.")
+        return grids.earlier(self.wait_of.run, self.wait_of.row, self.until - by, steps)
 
 
 def why(wait: Wait) -> Why:
