@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from batchlab.cli import main, output
+from batchlab.options.run_options import RECORDED
 from batchlab.workload import read_swf, write_table
+from support.option_values import RUNS
 from support.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -217,7 +219,13 @@ def test_jobs_as_parquet(log: Path) -> None:
     assert pl.read_parquet(out / "jobs.parquet").height == pl.read_csv(out / "jobs.csv").height
 
 
-@pytest.mark.parametrize("option", ["--reasons", "--usage", "--parquet"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--parquet",
+        *(each.words[0] for each in RUNS if each.name in RECORDED - {"dispatch", "messages", "sensing"}),
+    ],
+)
 @pytest.mark.parametrize(("more", "said"), [([], "add --out DIR"), (["--stream"], "leave one out")])
 def test_records_that_would_go_nowhere(
     option: str, more: list[str], said: str, log: Path, capsys: pytest.CaptureFixture[str]

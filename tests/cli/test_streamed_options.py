@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import dataclass
 from inspect import signature
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,19 +16,12 @@ from batchlab.cli import main
 from batchlab.cli.run import run
 from batchlab.core.declared import NeedsTables, declared
 from batchlab.options import RunOptions
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from support.option_values import RUNS
 
 CASES = 24
 MANY = 2000
-# Options of a run that a streamed run has, with values to try; every other one is declared to need tables.
-STREAMED = {
-    "seed": ["--seed=7"],
-    "walltime": ["--walltime=kill"],
-    "order_at_instant": ["--order-at-instant=arrivals_first", "--order-at-instant=event_by_event"],
-    "job_check": ["--job-check=total", "--job-check=none"],
-    "odd_jobs": ["--odd-jobs=leave_out"],
+# Values to try in place of, or in addition to, those of `support.option_values`.
+OTHERS = {
     "overheads": [
         "--overhead=launch=3",
         "--overhead=completion=uniform(low=0, high=9)",
@@ -39,9 +33,20 @@ STREAMED = {
         "--sleep=timeout(40, wake=queue)",
         "--sleep=timeout(20, counted=true)",
     ],
-    "sharing": ["--sharing=fair_bottleneck"],
-    "clip_requests": ["--no-clip-requests"],
+    "order_at_instant": ["--order-at-instant=arrivals_first", "--order-at-instant=event_by_event"],
+    "job_check": ["--job-check=total", "--job-check=none"],
 }
+STREAMED = {
+    name: OTHERS.get(name)
+    or [
+        each.words[0] if option.is_switch else f"{option.option}={each.words[0]}"
+        for each in RUNS
+        if each.name == name
+    ]
+    for name, option in declared(RunOptions).items()
+    if option.help.tables is None
+}
+"""The options of a run that a streamed run has, with values to try."""
 READING = ["--overrun=keep", "--overrun=cut", "--processors=allocated", "--no-log-events", "--use-memory"]
 POLICIES = ["fcfs", "easy", "conservative", "easy(order=sjf, allocator=best_fit)", "fcfs(backfill=first_fit)"]
 
@@ -173,9 +178,7 @@ def test_each_option_gives_the_same_answer(option: str, tmp_path: Path) -> None:
 
 
 def test_every_other_option_says_why_it_needs_tables() -> None:
-    """Once, where it is declared."""
-    needing = {name for name, option in declared(RunOptions).items() if option.help.tables is not None}
-    assert needing == declared(RunOptions).keys() - STREAMED.keys()
+    """Once, where it is declared; the page of the command line names each."""
     own = {
         name
         for name, parameter in signature(run).parameters.items()
@@ -185,6 +188,11 @@ def test_every_other_option_says_why_it_needs_tables() -> None:
         *("dispatch", "events", "fitted", "node_events", "parquet", "report"),
         *("observer", "power", "failures", "live", "serve", "pace"),
     }
+    needing = {option.option for option in declared(RunOptions).values() if option.help.tables is not None}
+    page = (Path(__file__).parents[2] / "docs/cli.md").read_text("utf-8")
+    refused = page.partition("`--stream` refuses")[2].partition("There is no `result.zip`")[0]
+    named = {*re.findall(r"`(--[a-z-]+)`", refused)}
+    assert needing | {f"--{name.replace('_', '-')}" for name in own} <= named
 
 
 def test_the_time_of_day_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,8 @@ from batchlab.workload.log_options import ReadingOptions, check_reading
 
 __all__ = ["check_kept", "takes_reading_options", "takes_run_options", "with_options"]
 
+# Records that an answer or a file of their own shows; the others are files in the directory of results.
+_SHOWN = frozenset({"dispatch", "messages"})
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -177,8 +179,8 @@ def check_kept(options: RunOptions, *places: object) -> None:
     """
     if any(place is not None for place in places):
         return
-    for name in ("reasons", "explain", "task_times", "sensing", "key_events", "usage"):
-        if getattr(options, name):
+    for name in options.recorded:
+        if name not in _SHOWN:
             option = option_of(RunOptions, name)
             raise wrong_usage("is written to the directory of results; add --out DIR.", option)
 
