@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batchlab.core.vocabulary import FAVOURED_SIZES, NODE_SELECTIONS
+from batchlab.core.parameters import Parameter
+from batchlab.core.vocabulary import FAVOURED_SIZES
 from batchlab.errors import PolicyError, PolicyNotFound
 from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, Policy, SlurmParameters
+from batchlab.policy.slurm import PARAMETERS
 
 FORMULAS = (
     st.text(st.characters(exclude_characters="\"'", exclude_categories=["C", "Z"]) | st.just(" "), min_size=1)
@@ -29,30 +31,40 @@ ORDER_SPECS = (
         st.floats(0, 2**53),
     )
 )
-SLURM = st.builds(
-    SlurmParameters,
-    select=st.sampled_from(NODE_SELECTIONS),
-    backfill=st.booleans(),
-    epilog=st.booleans(),
-    defer=st.booleans(),
-    batch_sched_delay=st.integers(0, 1000),
-    sched_interval=st.integers(30, 1000),
-    sched_min_interval=st.integers(0, 10**7),
-    default_queue_depth=st.integers(1, 1000),
-    bf_interval=st.integers(1, 1000),
-    bf_max_time=st.none() | st.integers(1, 1000),
-    bf_yield_interval=st.integers(1, 10**7),
-    bf_continue=st.booleans(),
-    bf_job_part_count_reserve=st.integers(0, 1000),
-    bf_min_age_reserve=st.integers(0, 1000),
-    bf_one_resv_per_job=st.booleans(),
-    over_time_limit=st.integers(0, 1000),
-    limit_phase=st.none() | st.floats(0, 29),
-    epoch=st.integers(-(2**40), 2**40),
-    main_phase=st.none() | st.floats(0, 29),
-    backfill_phase=st.none() | st.floats(0, 1, exclude_max=True),
-    backfill_start=st.none() | st.floats(0, 1e9),
-)
+
+
+def value_of(parameter: Parameter) -> st.SearchStrategy[object]:
+    """Return the values of a parameter of `slurm`."""
+    if parameter.kind == "switch":
+        return st.booleans()
+    if parameter.kind == "word":
+        return st.sampled_from(parameter.words)
+    if parameter.kind == "whole":
+        bounds = parameter.least, parameter.most
+        values: st.SearchStrategy[object] = st.integers(
+            *(None if each is None else int(each) for each in bounds)
+        )
+    else:
+        # `sched_interval`, the one bound that is another parameter, is 1 at least.
+        values = st.floats(parameter.least or 0.0, min(parameter.below or 1.0, 1e9), exclude_max=True)
+    return values if parameter.usual is not None else st.none() | values
+
+
+def slurm_parameters(values: dict[str, object]) -> SlurmParameters:
+    """Return parameters without those that the others rule out."""
+    needs = {name: PARAMETERS[name].requires for name in values}
+    fit = {
+        name: value
+        for name, value in values.items()
+        if (need := needs[name]) is None or values[need[0]] == need[1]
+    }
+    return SlurmParameters(**fit)  # type: ignore[arg-type]  # each of its kind
+
+
+# The least priority needs the order `multifactor`.
+SLURM = st.fixed_dictionaries(
+    {name: value_of(each) for name, each in PARAMETERS.items() if name != "bf_min_prio_reserve"}
+).map(slurm_parameters)
 POLICIES = (
     st.builds(Policy, ORDER_SPECS, st.just("slurm"), slurm=SLURM)
     | st.just(Policy(order="reject"))

@@ -44,17 +44,17 @@ def random_machine(rng: Random) -> Machine:
         nodes,
         partitions,
         select=select,
-        resolution=rng.choice((1.0, 60.0)),
-        window=rng.choice((600.0, 86_400.0)),
+        bf_resolution=rng.choice((1.0, 60.0)),
+        bf_window=rng.choice((600.0, 86_400.0)),
         epoch=float(rng.randrange(100)),
         kill_wait=rng.choice((30.0, 5.0)),
         node_weights=[rng.choice((1, 2)) for _ in range(count)] if rng.random() < 0.3 else [],
         precedence=random_preemptions(rng) if rng.random() < 0.6 else None,
         gpu=rng.randrange(kinds) if kinds and rng.random() < 0.8 else None,
-        least_loaded=select == "cores" and rng.random() < 0.2,
-        serial_at_end=select == "cores" and rng.random() < 0.3,
-        busy_first=select == "cores" and rng.random() < 0.3,
-        max_entries=500,
+        cr_lln=select == "cores" and rng.random() < 0.2,
+        pack_serial_at_end=select == "cores" and rng.random() < 0.3,
+        bf_busy_nodes=select == "cores" and rng.random() < 0.3,
+        bf_max_job_test=500,
     )
     return with_depths(machine, rng) if rng.random() < 0.4 else machine
 
@@ -63,19 +63,19 @@ def with_depths(machine: Machine, rng: Random) -> Machine:
     """Bound what calls look at, start and plan."""
     return replace(
         machine,
-        max_entries=rng.choice((500, 4)),
-        max_entries_of_partition=rng.choice((0, 0, 3)),
-        max_entries_of_user=rng.choice((0, 0, 2)),
-        max_entries_of_user_in_partition=rng.choice((0, 0, 1)),
-        max_entries_of_association=rng.choice((0, 0, 2)),
-        plans_of_partition=rng.choice((0, 1, 2)),
-        min_priority=rng.choice((0.0, 5.0)),
-        min_age=rng.choice((0.0, 60.0)),
-        one_plan_of_job=rng.random() < 0.3,
-        plans_of_array=rng.choice((0, 1, 20)),
-        max_starts=rng.choice((0, 0, 1)),
-        depth_of_partition=rng.choice((0, 0, 2)),
-        main_starts=rng.choice((0, 0, 1)),
+        bf_max_job_test=rng.choice((500, 4)),
+        bf_max_job_part=rng.choice((0, 0, 3)),
+        bf_max_job_user=rng.choice((0, 0, 2)),
+        bf_max_job_user_part=rng.choice((0, 0, 1)),
+        bf_max_job_assoc=rng.choice((0, 0, 2)),
+        bf_job_part_count_reserve=rng.choice((0, 1, 2)),
+        bf_min_prio_reserve=rng.choice((0.0, 5.0)),
+        bf_min_age_reserve=rng.choice((0.0, 60.0)),
+        bf_one_resv_per_job=rng.random() < 0.3,
+        bf_max_job_array_resv=rng.choice((0, 1, 20)),
+        bf_max_job_start=rng.choice((0, 0, 1)),
+        partition_job_depth=rng.choice((0, 0, 2)),
+        sched_max_job_start=rng.choice((0, 0, 1)),
     )
 
 
@@ -220,7 +220,7 @@ def test_every_call(chunk: int) -> None:
 def test_calls_of_a_few_entries() -> None:
     """A call that does not look at the whole queue looks at one entry more than `default_queue_depth`."""
     rng = Random(1)  # noqa: S311  # no secret
-    machine = Machine([(4, 0)] * 8, [(frozenset(range(8)), 8)], select="cores", max_entries=500)
+    machine = Machine([(4, 0)] * 8, [(frozenset(range(8)), 8)], select="cores", bf_max_job_test=500)
     queue = [Entry(job, 60.0, tasks=rng.randint(1, 9)) for job in range(9)]
     situation = Situation(0.0, range(8), [], [], queue)
     controller = Controller([(4, 0)] * 8, parameters=parameters_on(machine, default_queue_depth=3))

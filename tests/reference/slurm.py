@@ -110,10 +110,10 @@ class MainLoop(Calls):
         own, others = reserved(self.situation, entry, self.situation.now)
         if entry.job in self.done or entry.partition in self.closed or entry.reservation in self.over:
             return NOT_TRIED
-        if 0 < self.machine.main_starts <= self.starts:
+        if 0 < self.machine.sched_max_job_start <= self.starts:
             return NOT_TRIED
         self.looked[entry.partition] += 1
-        if 0 < self.machine.depth_of_partition < self.looked[entry.partition]:
+        if 0 < self.machine.partition_job_depth < self.looked[entry.partition]:
             return NOT_TRIED
         if not entry.is_open and not entry.is_evaluated:
             return WAITS
@@ -162,7 +162,8 @@ class Backfill(Calls):
     def consider(self, entry: Entry, waiting: Waiting = Waiting()) -> Verdict:
         groups = self.groups(entry, waiting)
         array = waiting.array, entry.partition
-        if waiting.array is not None and self.plans_of_array[array] >= max(self.machine.plans_of_array, 1):
+        most = max(self.machine.bf_max_job_array_resv, 1)
+        if waiting.array is not None and self.plans_of_array[array] >= most:
             return NOT_TRIED
         if self.is_passed_over(entry) or any(self.looked[group] >= most for group, most in groups):
             return NOT_TRIED
@@ -192,7 +193,7 @@ class Backfill(Calls):
     @property
     def is_over(self) -> bool:
         """Whether as many entries were looked at as may be, or as many jobs started."""
-        return self.tested >= self.machine.max_entries or 0 < self.machine.max_starts <= self.starts
+        return self.tested >= self.machine.bf_max_job_test or 0 < self.machine.bf_max_job_start <= self.starts
 
     def is_passed_over(self, entry: Entry) -> bool:
         return entry.job in self.done or self.is_over
@@ -202,23 +203,23 @@ class Backfill(Calls):
         machine, part = self.machine, entry.partition
         user, association = waiting.user, waiting.association
         found: list[tuple[tuple[object, ...], int]]
-        found = [(("partition", part), machine.max_entries_of_partition)]
+        found = [(("partition", part), machine.bf_max_job_part)]
         if user is not None:
-            found.append((("user", user), machine.max_entries_of_user))
-            found.append((("user", user, part), machine.max_entries_of_user_in_partition))
+            found.append((("user", user), machine.bf_max_job_user))
+            found.append((("user", user, part), machine.bf_max_job_user_part))
         if association is not None:
-            found.append((("association", association), machine.max_entries_of_association))
+            found.append((("association", association), machine.bf_max_job_assoc))
         return [(group, most) for group, most in found if most]
 
     def may_be_planned(self, entry: Entry, waiting: Waiting) -> bool:
         machine = self.machine
         of_partition = sum(part == entry.partition for part, _ in self.plans)
-        if 0 < machine.plans_of_partition <= of_partition:
+        if 0 < machine.bf_job_part_count_reserve <= of_partition:
             return False
-        if machine.one_plan_of_job and any(job == entry.job for _, job in self.plans):
+        if machine.bf_one_resv_per_job and any(job == entry.job for _, job in self.plans):
             return False
         age = self.situation.now - waiting.eligible
-        return waiting.priority >= machine.min_priority and age >= machine.min_age
+        return waiting.priority >= machine.bf_min_prio_reserve and age >= machine.bf_min_age_reserve
 
     def earliest(self, entry: Entry, is_planned: bool) -> tuple[float, Chosen, frozenset[int]] | None:
         now = self.situation.now
@@ -260,13 +261,13 @@ class Backfill(Calls):
         if others:
             first = min(each.end for each in self.situation.reservations if each.end >= time)
             after = self.rounded_up(first) + 1
-            if after < now + self.machine.window and (later is None or after < later):
+            if after < now + self.machine.bf_window and (later is None or after < later):
                 later = after
         return usable, later
 
     def rounded_up(self, time: float) -> float:
         down = self.machine.rounded(time) if time < inf else inf
-        return down if down == time else down + self.machine.resolution
+        return down if down == time else down + self.machine.bf_resolution
 
     def now_or_never(
         self, entry: Entry, usable: frozenset[int]
@@ -300,7 +301,7 @@ class Backfill(Calls):
         if found and (chosen := machine.choose(entry, usable, left, self.weights)) is not None:
             return now, chosen
         others = [each for each in self.held if each not in found]
-        busy = self.busy() if machine.busy_first else None
+        busy = self.busy() if machine.bf_busy_nodes else None
         for removed in self.removals(others, usable):
             for each in removed:
                 move(left, each.allotments, 1)
@@ -345,7 +346,7 @@ class Backfill(Calls):
 
     def plan(self, nodes: set[int], start: float, end: float) -> None:
         start = max(self.machine.rounded(start), self.records[0][0])
-        end = max(self.machine.rounded(end), start + self.machine.resolution)
+        end = max(self.machine.rounded(end), start + self.machine.bf_resolution)
         cut = []
         for begin, until, free in self.records:
             times = sorted({begin, until} | {time for time in (start, end) if begin < time < until})
@@ -375,7 +376,7 @@ def begun(machine: Machine, situation: Situation, weights: Weights) -> Backfill:
     """Give a call that has looked at no entry yet."""
     held, completing = held_in(machine, situation)
     begin = machine.rounded(situation.now)
-    records = [(begin, begin + machine.window, frozenset(situation.available))]
+    records = [(begin, begin + machine.bf_window, frozenset(situation.available))]
     return Backfill(machine, situation, weights, held, completing, records=records)
 
 

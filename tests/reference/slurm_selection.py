@@ -28,31 +28,31 @@ class Machine:
     nodes: Sequence[tuple[int, ...]]
     partitions: Sequence[tuple[frozenset[int], int]]
     select: str
-    resolution: float = 60.0
-    window: float = 86_400.0
+    bf_resolution: float = 60.0
+    bf_window: float = 86_400.0
     epoch: float = 0.0
-    max_entries: float = inf
-    max_entries_of_partition: int = 0
-    max_entries_of_user: int = 0
-    max_entries_of_user_in_partition: int = 0
-    max_entries_of_association: int = 0
-    plans_of_partition: int = 0
-    min_priority: float = 0.0
-    min_age: float = 0.0
-    one_plan_of_job: bool = False
-    plans_of_array: int = 20
-    max_starts: int = 0
-    depth_of_partition: int = 0
-    main_starts: int = 0
+    bf_max_job_test: float = inf
+    bf_max_job_part: int = 0
+    bf_max_job_user: int = 0
+    bf_max_job_user_part: int = 0
+    bf_max_job_assoc: int = 0
+    bf_job_part_count_reserve: int = 0
+    bf_min_prio_reserve: float = 0.0
+    bf_min_age_reserve: float = 0.0
+    bf_one_resv_per_job: bool = False
+    bf_max_job_array_resv: int = 20
+    bf_max_job_start: int = 0
+    partition_job_depth: int = 0
+    sched_max_job_start: int = 0
     kill_wait: float = 30.0
     node_weights: Sequence[int] = ()
     precedence: Precedence | None = None
     tiers: Sequence[int] = ()
     factors: Sequence[float] = ()
     gpu: int | None = None
-    least_loaded: bool = False
-    serial_at_end: bool = False
-    busy_first: bool = False
+    cr_lln: bool = False
+    pack_serial_at_end: bool = False
+    bf_busy_nodes: bool = False
     over_times: Sequence[int | None] = ()
 
     def weights(self) -> Weights:
@@ -60,7 +60,7 @@ class Machine:
         return [*self.node_weights] or [1] * len(self.nodes)
 
     def rounded(self, time: float) -> float:
-        return floor((time + self.epoch) / self.resolution) * self.resolution - self.epoch
+        return floor((time + self.epoch) / self.bf_resolution) * self.bf_resolution - self.epoch
 
     def left(self, held: Iterable[Held]) -> Left:
         left = [[*node] for node in self.nodes]
@@ -108,10 +108,10 @@ class Machine:
         """Give the order in which nodes are taken for a job."""
         if busy is not None:
             return partial(attempt_busy, busy=busy)
-        if self.least_loaded:
+        if self.cr_lln:
             return attempt_least_loaded
         is_serial = tasks_of(entry) * entry.cpus_per_task == 1 and entry.nodes <= 1
-        return attempt_last if self.serial_at_end and is_serial else attempt
+        return attempt_last if self.pack_serial_at_end and is_serial else attempt
 
     def allotment(self, entry: Entry, node: int, cpus: int) -> Allotment:
         """Give what a job has on a node where it has so many CPUs."""

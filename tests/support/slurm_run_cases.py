@@ -45,15 +45,15 @@ def random_machine(rng: Random) -> Machine:
         nodes,
         [(members, count) for members in sorted(partitions, key=lambda nodes: (-len(nodes), min(nodes)))],
         select=select,
-        resolution=rng.choice((1.0, 60.0)),
-        window=rng.choice((300.0, 86_400.0)),
+        bf_resolution=rng.choice((1.0, 60.0)),
+        bf_window=rng.choice((300.0, 86_400.0)),
         epoch=float(rng.randrange(100)),
-        max_entries=rng.choice((500, 500, 3)),
-        max_entries_of_partition=rng.choice((0, 0, 2)),
-        plans_of_partition=rng.choice((0, 0, 1, 2)),
-        max_starts=rng.choice((0, 0, 0, 1)),
-        depth_of_partition=rng.choice((0, 0, 0, 2)),
-        main_starts=rng.choice((0, 0, 0, 1)),
+        bf_max_job_test=rng.choice((500, 500, 3)),
+        bf_max_job_part=rng.choice((0, 0, 2)),
+        bf_job_part_count_reserve=rng.choice((0, 0, 1, 2)),
+        bf_max_job_start=rng.choice((0, 0, 0, 1)),
+        partition_job_depth=rng.choice((0, 0, 0, 2)),
+        sched_max_job_start=rng.choice((0, 0, 0, 1)),
     )
 
 
@@ -160,7 +160,7 @@ def contested(case: SlurmCase, rng: Random) -> SlurmCase:
         kept = random_reservations(machine, case.jobs[0].submit_time, rng)
         jobs = [reserving(job, kept, machine, rng) for job in case.jobs]
         # Jobs in reservations have node sets of their own here.
-        machine = replace(machine, max_entries_of_partition=0, plans_of_partition=0, depth_of_partition=0)
+        machine = replace(machine, bf_max_job_part=0, bf_job_part_count_reserve=0, partition_job_depth=0)
         case = replace(case, machine=machine, jobs=jobs, reservations=kept)
     return case
 
@@ -169,10 +169,10 @@ def counted(case: SlurmCase, rng: Random) -> SlurmCase:
     """Let backfill look at few entries of each user or association; some jobs have neither."""
     machine = replace(
         case.machine,
-        max_entries_of_user=rng.choice((0, 0, 1, 2)),
+        bf_max_job_user=rng.choice((0, 0, 1, 2)),
         # Jobs in reservations have node sets of their own here.
-        max_entries_of_user_in_partition=0 if case.reservations else rng.choice((0, 0, 1, 2)),
-        max_entries_of_association=rng.choice((0, 0, 1, 2)),
+        bf_max_job_user_part=0 if case.reservations else rng.choice((0, 0, 1, 2)),
+        bf_max_job_assoc=rng.choice((0, 0, 1, 2)),
     )
     is_limited = bool(case.rules.nodes_of_user or case.rules.jobs_of_user)
     jobs = [
@@ -191,11 +191,11 @@ def ranked(case: SlurmCase, rng: Random) -> SlurmCase:
     by_priority = rng.random() < 0.5
     machine = replace(
         case.machine,
-        min_priority=rng.choice((0.0, 600.0, 1200.0)) if by_priority else 0.0,
-        min_age=rng.choice((0.0, 20.0, 90.0)),
-        one_plan_of_job=rng.random() < 0.5,
+        bf_min_prio_reserve=rng.choice((0.0, 600.0, 1200.0)) if by_priority else 0.0,
+        bf_min_age_reserve=rng.choice((0.0, 20.0, 90.0)),
+        bf_one_resv_per_job=rng.random() < 0.5,
         # Jobs in reservations have node sets of their own here.
-        plans_of_array=20 if case.reservations else rng.choice((0, 1, 2, 20)),
+        bf_max_job_array_resv=20 if case.reservations else rng.choice((0, 1, 2, 20)),
     )
     if rng.random() < 0.7:
         partitions = len(machine.partitions)
@@ -231,15 +231,18 @@ def equipped(case: SlurmCase, rng: Random) -> SlurmCase:
 def weighed(case: SlurmCase, rng: Random) -> SlurmCase:
     """Give nodes weights, and take the least loaded first or not."""
     weights = [rng.choice((1, 1, 2, 7)) for _ in case.machine.nodes]
-    least_loaded = case.machine.select == "cores" and rng.random() < 0.5
-    return replace(case, machine=replace(case.machine, node_weights=weights, least_loaded=least_loaded))
+    cr_lln = case.machine.select == "cores" and rng.random() < 0.5
+    return replace(case, machine=replace(case.machine, node_weights=weights, cr_lln=cr_lln))
 
 
 def packed(case: SlurmCase, rng: Random) -> SlurmCase:
     """Put jobs of one CPU at the end, plan on nodes in use first, or both."""
     kinds = rng.choice(((True, False), (False, True), (True, True)))
-    serial_at_end, busy_first = kinds if case.machine.select == "cores" else (False, False)
-    return replace(case, machine=replace(case.machine, serial_at_end=serial_at_end, busy_first=busy_first))
+    pack_serial_at_end, bf_busy_nodes = kinds if case.machine.select == "cores" else (False, False)
+    return replace(
+        case,
+        machine=replace(case.machine, pack_serial_at_end=pack_serial_at_end, bf_busy_nodes=bf_busy_nodes),
+    )
 
 
 def constrained(case: SlurmCase, rng: Random) -> SlurmCase:
