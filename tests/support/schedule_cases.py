@@ -42,6 +42,7 @@ FORMULAS = {
         lambda job, now, _processors: divide(now - job.submit_time, job.requested_time), dynamic=True
     ),
 }
+# The rules of cases whose digests are recorded: further ones are tried by properties/test_every_rule.py.
 ORDERS = (
     "fcfs",
     "sjf",
