@@ -121,17 +121,14 @@ impl Allocator {
     /// Returns whether a job fits exactly if enough slots are free, on whichever nodes.
     #[must_use]
     pub fn is_free_to_spread(&self) -> bool {
-        !matches!(self.rule, AllocationRule::Contiguous | AllocationRule::SubTorus)
+        self.rule.is_free_to_spread()
     }
 
     /// Returns whether it fills nodes in an order that depends only on the job's request and the state of the machine:
     /// more tasks use the nodes of fewer tasks, and further nodes.
     #[must_use]
     pub fn fills_in_one_order(&self) -> bool {
-        use AllocationRule::{Balanced, BestFit, FirstFit, NextFit, WorstFit};
-        self.external.is_none()
-            && self.mapping.is_none()
-            && matches!(self.rule, FirstFit | BestFit | WorstFit | NextFit | Balanced)
+        self.external.is_none() && self.mapping.is_none() && self.rule.fills_in_one_order()
     }
 
     /// Returns whether it places jobs on consecutive nodes only.
@@ -143,7 +140,7 @@ impl Allocator {
     /// Returns whether the placement depends only on the free nodes, and not on earlier starts.
     #[must_use]
     pub fn is_stateless(&self) -> bool {
-        self.external.is_none() && !matches!(self.rule, AllocationRule::NextFit | AllocationRule::RoundRobin)
+        self.external.is_none() && self.rule.is_stateless()
     }
 
     /// The allocator outside the kernel, if there is one.

@@ -43,6 +43,28 @@ pub enum AllocationRule {
     SubTorus,
 }
 
+impl AllocationRule {
+    /// Returns whether a job fits exactly if enough slots are free, on whichever nodes.
+    #[must_use]
+    pub fn is_free_to_spread(self) -> bool {
+        !matches!(self, Self::Contiguous | Self::SubTorus)
+    }
+
+    /// Returns whether the placement depends only on the free nodes, and not on earlier starts.
+    #[must_use]
+    pub fn is_stateless(self) -> bool {
+        !matches!(self, Self::NextFit | Self::RoundRobin)
+    }
+
+    /// Returns whether it fills nodes, without a mapping, in an order that depends only on the job's request and the
+    /// state of the machine.
+    #[must_use]
+    pub fn fills_in_one_order(self) -> bool {
+        use AllocationRule::{Balanced, BestFit, FirstFit, NextFit, WorstFit};
+        matches!(self, FirstFit | BestFit | WorstFit | NextFit | Balanced)
+    }
+}
+
 /// An allocator: its name, its description, and the rule.
 pub struct Entry {
     /// The name in spec strings.
