@@ -3,6 +3,7 @@
 from batchlab import accounting as accounting
 from batchlab import adequacy as adequacy
 from batchlab import bridge as bridge
+from batchlab import forecast as forecast
 from batchlab import generate as generate
 from batchlab import placement as placement
 from batchlab import platform as platform

@@ -691,6 +691,31 @@ class Simulation:
         """Continue with another policy, beginning with a pass at this instant."""
     def assume_estimates(self) -> None:
         """Make every job run for its estimate from now on, without further submissions."""
+    def replace_run_times(self, rows: NDArray[np.uint32], seconds: NDArray[np.float64]) -> None:
+        """Replace the true run times of jobs, by row, seconds. `ValueError(position, reason)` if one is refused."""
+    def close_feed(self) -> None:
+        """Stop the submissions and the external events of the workload."""
+    def replace_arrivals(
+        self,
+        arrivals: tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64]],
+    ) -> None:
+        """Submit jobs that have ended, or are not yet submitted, and no others from now on. `ValueError(position, reason)`
+        if one is refused.
+        """
+    def times_run(self, rows: NDArray[np.uint32]) -> list[float]:
+        """Return how long each of these jobs has run, seconds of completed work that it keeps, by row."""
+    def sample_starts(
+        self,
+        rows: NDArray[np.uint32],
+        run_times: NDArray[np.float64],
+        asked: NDArray[np.uint32],
+        until: float,
+        threads: int,
+    ) -> NDArray[np.float64]:
+        """Simulate samples that differ in the run times of `rows`, until the jobs `asked` have started, and at most until
+        `until`. Return the starts, infinite if a job does not start in time: shape (samples, asked).
+        `ValueError(position, reason)` if a run time is refused.
+        """
     def run_times(self) -> NDArray[np.float64]:
         """Return the run time of every job, seconds; in a look ahead, the known or assumed one."""
     def outcome(self) -> OutcomeColumns:

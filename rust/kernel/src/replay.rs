@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measures::{Summary, Tally, is_there};
 use crate::scenario::Scenario;
-use crate::simulation::Feed;
+use crate::simulation::{Feed, Resubmits};
 use crate::state::{State, View};
 use crate::time::Time;
 use crate::workload::{ExternalEvent, Job};
@@ -97,6 +97,16 @@ impl Replay {
 /// The time of an external event, by number; [`Time::NEVER`] after the last.
 fn time_of(scenario: &Scenario, event: usize) -> Time {
     scenario.events.get(event).map_or(Time::NEVER, |event| Time(event.time))
+}
+
+impl Resubmits for Replay {
+    fn submit_only(&mut self, scenario: &Scenario, mut jobs: Vec<u32>) {
+        self.close();
+        jobs.sort_by_key(|&job| (Time(scenario.job(job).submit_time), job));
+        self.next = 0;
+        self.next_time = jobs.first().map_or(Time::NEVER, |&job| Time(scenario.job(job).submit_time));
+        self.order = jobs.into();
+    }
 }
 
 impl Feed for Replay {

@@ -37,6 +37,7 @@ mod rank_map;
 mod recorded;
 mod reservations;
 mod rounds;
+mod samples;
 mod service;
 mod share;
 mod simulation;

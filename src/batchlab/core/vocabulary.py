@@ -7,10 +7,12 @@ it. This module needs the standard library only.
 from typing import Final, Literal, get_args
 
 __all__ = [
+    "DRAW_METHODS",
     "EXECUTORS",
     "EXTERNAL_EVENTS",
     "FAIR_SHARE_RULES",
     "FAVOURED_SIZES",
+    "FORECAST_ARRIVALS",
     "GENERATOR",
     "INTERNAL_EVENTS",
     "INVALID_ACTIONS",
@@ -39,10 +41,12 @@ __all__ = [
     "BackfillName",
     "CauseKind",
     "DisciplineName",
+    "DrawMethod",
     "ExecutorName",
     "ExternalEvent",
     "FairShareRuleName",
     "FavouredSize",
+    "ForecastArrivals",
     "InternalEvent",
     "InvalidAction",
     "JobCheck",
@@ -162,6 +166,14 @@ WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)
 
 KeyEventName = Literal["arrival", "departure", "switch", "look"]
 KEY_EVENTS: tuple[KeyEventName, ...] = get_args(KeyEventName)
+
+DrawMethod = Literal["user_request", "user", "class", "limits", "true"]
+DRAW_METHODS: tuple[DrawMethod, ...] = get_args(DrawMethod)
+"""How a forecast draws the run times of jobs."""
+
+ForecastArrivals = Literal["none", "week"]
+FORECAST_ARRIVALS: tuple[ForecastArrivals, ...] = get_args(ForecastArrivals)
+"""Which jobs arrive in the samples of a forecast."""
 
 OrderAtInstant = Literal["completions_first", "arrivals_first", "event_by_event"]
 ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)

@@ -70,6 +70,11 @@ class PythonComponents:
         return asked or bool(self.observers) or any(control.is_external for control in self.controls)
 
     @property
+    def all(self) -> tuple[object, ...]:
+        """All components, with the order and the observers."""
+        return self.scheduler, self.allocator, self.predictor, self.order, *self.observers
+
+    @property
     def listening(self) -> _kernel.Listening:
         """Flags for the kernel: which calls these components need."""
         return {

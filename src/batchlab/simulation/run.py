@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from batchlab import _kernel
@@ -21,18 +22,25 @@ from batchlab.simulation.inputs import RunInputs
 from batchlab.simulation.odd_jobs import with_odd_jobs
 from batchlab.simulation.outcome import outcome_of
 from batchlab.simulation.overheads import sample_overheads
+from batchlab.simulation.replacements import NewArrivals, named_refusals, replace_run_times
 from batchlab.simulation.snapshot import Snapshot, digest_of_run, options_as_facts, options_of_facts
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.simulation.external_events import Events
     from batchlab.simulation.overheads import DrawnOverheads
+    from batchlab.simulation.replacements import Arrivals, RunTimes
     from batchlab.system import System
     from batchlab.workload import Workload
     from batchlab.workload.event_stream import EventStream
 
 __all__ = ["Run"]
+
+# Between two looks whether the jobs asked about have started.
+_INSTANTS = 32
 
 
 @dataclass(kw_only=True)
@@ -58,7 +66,9 @@ class Run:
     look_ahead_policy
         The spec of the policy of a look ahead, if it is another one.
     assumes_estimates
-        Whether jobs run for their estimates, as in a look ahead.
+        True if the run times of jobs are those that the kernel has: estimates as in a look ahead, or others.
+    has_other_arrivals
+        True if jobs are submitted that the workload submits at another time, or not again.
     depth
         The number of nested look aheads.
     elapsed
@@ -79,6 +89,7 @@ class Run:
     driver: Driver | None = None
     look_ahead_policy: str | None = None
     assumes_estimates: bool = False
+    has_other_arrivals: bool = False
     depth: int = 0
     elapsed: float = 0.0
     digest: str | None = None
@@ -135,7 +146,16 @@ class Run:
         return twin
 
     def snapshot(self) -> Snapshot:
-        """Return the state, without jobs, system and policy."""
+        """Return the state, without jobs, system and policy.
+
+        Raises
+        ------
+        SimulationError
+            If the run is a fork with a table of arrivals.
+        """
+        if self.has_other_arrivals:
+            rule = "the workload does not have these submissions. Take the snapshot before fork()"
+            raise SimulationError(f"a fork with a table of arrivals has no snapshot: {rule}.")
         self.digest = self.digest or digest_of_run(*self.given[:2])
         facts = {
             "version": _kernel.__version__,
@@ -201,6 +221,79 @@ class Run:
         self.show_assumed_times()
         for observer in () if self.driver is None else self.driver.components.observers:
             observer.drop_future_events()
+
+    def replace_run_times(self, run_times: RunTimes) -> None:
+        """Replace the true run times of jobs from now on.
+
+        Raises
+        ------
+        SimulationError
+            If a component knows the true run times, or a job cannot have its run time.
+        """
+        components = () if self.driver is None else self.driver.components.all
+        seeing = [each for each in components if getattr(each, "clairvoyant", False)]
+        if seeing:
+            rule = "it knows the true ones. Leave run_times out, or set clairvoyant = False on the class"
+            raise SimulationError(f"run_times: {type(seeing[0]).__name__} is clairvoyant; {rule}.")
+        replace_run_times(self.kernel, self.workload, run_times)
+        self.show_assumed_times()
+
+    def replace_arrivals(self, arrivals: Arrivals) -> None:
+        """Replace the later submissions of the workload, and end its external events.
+
+        Raises
+        ------
+        SimulationError
+            If the table is invalid, or a job cannot be submitted again.
+        """
+        found = NewArrivals.of(self.workload, arrivals)
+        for observer in () if self.driver is None else self.driver.components.observers:
+            observer.drop_future_events()
+        if found is None:
+            self.kernel.close_feed()
+            return
+        found.apply(self.kernel, self.workload)
+        self.workload = replace(self.workload, jobs=found.shown_in(self.workload))
+        self.has_other_arrivals = True
+
+    def sample_starts(
+        self,
+        rows: npt.NDArray[np.uint32],
+        run_times: npt.NDArray[np.float64],
+        asked: npt.NDArray[np.uint32],
+        until: float,
+        threads: int,
+    ) -> npt.NDArray[np.float64]:
+        """Return the starts of jobs in forks with other run times, infinite if a job does not start in time.
+
+        Raises
+        ------
+        SimulationError
+            If a job cannot have a run time.
+        """
+        if self.driver is None:
+            with named_refusals(self.workload, rows, "run_times"):
+                return self.kernel.sample_starts(rows, run_times, asked, until, threads)
+        return np.array([self._starts_of_fork(rows, seconds, asked, until) for seconds in run_times])
+
+    def _starts_of_fork(
+        self,
+        rows: npt.NDArray[np.uint32],
+        seconds: npt.NDArray[np.float64],
+        asked: npt.NDArray[np.uint32],
+        until: float,
+    ) -> npt.NDArray[np.float64]:
+        twin = self.fork()
+        whole = np.full(len(self.workload), np.nan)
+        whole[rows] = seconds
+        twin.replace_run_times(whole)
+        while twin.driver is not None:
+            with twin.driver.at_work():
+                stop = twin.kernel.drive_until(until, twin.driver, twin.driver.view, instants=_INSTANTS)
+            starts = np.asarray(twin.kernel.status(0)["start_time"])[asked]
+            if stop != "instants" or not np.isnan(starts).any():
+                break
+        return np.where(np.isnan(starts), np.inf, starts)
 
     def show_assumed_times(self) -> None:
         """Show the run times that the kernel assumes in place of the true ones."""

@@ -6,11 +6,14 @@ import math
 import time
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from batchlab import _kernel
 from batchlab.errors import SimulationError, shown
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
 from batchlab.simulation.driver import Driver, points, python_components
+from batchlab.simulation.forecasting import ForecastsStarts
 from batchlab.simulation.run import Run
 from batchlab.simulation.snapshot import Snapshot, digest_of_run
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Unpack
 
+    import numpy.typing as npt
+
     from batchlab.core.vocabulary import StopKind
     from batchlab.options import RunArguments
     from batchlab.policy import Policy
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from batchlab.seam.components import Observer, Scheduler
     from batchlab.simulation.driver import DecisionPoint
     from batchlab.simulation.external_events import Events
+    from batchlab.simulation.replacements import Arrivals, RunTimes
     from batchlab.system import System
     from batchlab.workload import Workload
 
@@ -38,7 +44,7 @@ __all__ = ["Simulation", "simulate", "simulation_of_log"]
 _DEEPEST = 16
 
 
-class Simulation:
+class Simulation(ForecastsStarts):
     """A simulation that can be stepped, run to a time, forked and saved.
 
     Parameters
@@ -235,9 +241,53 @@ class Simulation:
         self._run.elapsed += time.perf_counter() - begin
         return stop
 
-    def fork(self) -> Simulation:
-        """Return an independent copy in the present state; Python components are copied deeply."""
-        return self._of(self._run.fork())
+    def fork(self, *, run_times: RunTimes | None = None, arrivals: Arrivals = "workload") -> Simulation:
+        """Return an independent copy in the present state; Python components are copied deeply.
+
+        Parameters
+        ----------
+        run_times
+            Other true run times of jobs in the copy: seconds by ``job_id``, or float64, shape (jobs,), in
+            which NaN leaves a job as it is. Each is the total time of the job: above the time that it has
+            already run, and not above its time limit. Schedulers plan with the same requested times.
+            [default: the true run times]
+        arrivals
+            Later submissions of the copy: ``"workload"``; ``"none"`` (and no later external events); or a
+            table with the columns ``job_id`` and ``submit_time`` (seconds), and optionally ``tasks`` and
+            ``requested_time`` (seconds): these jobs and no others are submitted, each a job that has ended or
+            is not yet submitted. A job that has ended forgets its run in the copy. [default: ``"workload"``]
+
+        Returns
+        -------
+        Simulation
+            The copy. Its workload has the other run times and arrivals.
+
+        Raises
+        ------
+        SimulationError
+            If a job is unknown, or cannot have its run time or its submission (semantics, S30).
+
+        Examples
+        --------
+        >>> import batchlab as bl
+        >>> jobs = {"submit_time": [0, 1], "run_time": [60, 30], "requested_time": [90, 30], "tasks": [1, 1]}
+        >>> system = bl.System.homogeneous(nodes=1, resources={"core": 1})
+        >>> simulation = bl.Simulation(bl.Workload.from_table(jobs), system, "easy")
+        >>> simulation.run_until(10)
+        >>> later = simulation.fork(run_times={1: 80.0})
+        >>> later.result().jobs["start_time"].to_list()
+        [0.0, None]
+        >>> later.run_until()
+        >>> later.result().jobs["start_time"].to_list()
+        [0.0, 80.0]
+        """
+        run = self._run.fork()
+        keeps_arrivals = isinstance(arrivals, str) and arrivals == "workload"
+        if not keeps_arrivals:
+            run.replace_arrivals(arrivals)
+        if run_times is not None:
+            run.replace_run_times(run_times)
+        return self._of(run)
 
     def snapshot(self) -> bytes:
         """Return the present state as bytes, for `restore` in this or another process.
@@ -343,6 +393,52 @@ class Simulation:
         if not clairvoyant:
             run.assume_estimates()
         return self._of(run)
+
+    def times_run(self, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
+        """Return how long jobs have run: seconds of completed work that they keep, by row of the workload."""
+        return np.array(self._run.kernel.times_run(np.asarray(rows, dtype=np.uint32)), dtype=np.float64)
+
+    def sample_starts(
+        self,
+        rows: npt.NDArray[np.integer],
+        run_times: npt.NDArray[np.float64],
+        asked: npt.NDArray[np.integer],
+        *,
+        until: float = math.inf,
+        threads: int = 1,
+    ) -> npt.NDArray[np.float64]:
+        """Simulate forks that differ in their run times until jobs have started; see `forecast`.
+
+        Parameters
+        ----------
+        rows
+            Shape (r,): rows of the jobs with other run times.
+        run_times
+            float64, shape (samples, r): their total run times, seconds, as for `fork`.
+        asked
+            Shape (n,): rows of the jobs whose starts are returned.
+        until
+            The last instant that is simulated, seconds. [default: none]
+        threads
+            The number of threads; policies and observers in Python use one.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64, shape (samples, n): the starts, seconds; infinite if a job does not start in time.
+
+        Raises
+        ------
+        SimulationError
+            If a job cannot have a run time.
+        """
+        return self._run.sample_starts(
+            np.asarray(rows, dtype=np.uint32),
+            np.ascontiguousarray(run_times, dtype=np.float64),
+            np.asarray(asked, dtype=np.uint32),
+            until,
+            threads,
+        )
 
     def status(self, *, latest: int = 0) -> Status:
         """Return which jobs wait, which run on which nodes, and the free resources; O(jobs + nodes).

@@ -4,6 +4,7 @@
 //! state is in the [`Simulation`], so a clone is a fork, also in the middle of an instant.
 mod agenda;
 mod applications;
+mod arrivals;
 mod calculation;
 mod calendar;
 mod check;
@@ -23,6 +24,8 @@ mod preemption;
 mod rare_events;
 mod refusal;
 mod resize;
+mod run_times;
+mod samples;
 mod service;
 mod signal_poll;
 mod sleep;
@@ -45,11 +48,14 @@ use crate::state::{State, View, Violation};
 use crate::time::Time;
 
 pub use agenda::{Agenda, EndTies, EventKind, PassRule, TriggerKind, TriggerRules};
+pub use arrivals::{Arrival, ArrivalRefusal, Resubmits};
 pub use cursor::{Listeners, MAX_IDLE_WAKEUPS};
 pub use description::{RunDescription, formula_names};
 pub use failure::Failure;
 pub use feed::Feed;
 pub use refusal::Refusal;
+pub use run_times::RunTimeRefusal;
+pub use samples::{Samples, SamplingError};
 pub use snapshot::SnapshotError;
 pub use triggers::Trigger;
 pub use yield_point::YieldPoint;

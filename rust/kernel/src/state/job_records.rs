@@ -100,6 +100,13 @@ impl JobRecords {
         (self.records.len() - 1) as u32
     }
 
+    /// Forget the run of a job that is over, or that was not submitted, so that it can be submitted (again).
+    pub fn submit_again(&mut self, slot: u32, job: &Job) {
+        let record = self.of_mut(slot);
+        let rejection = record.rejection;
+        *record = Record { rejection, ..Record::new(job, JobState::Loaded) };
+    }
+
     /// Release a slot and its record.
     pub fn forget(&mut self, slot: u32) {
         self.of_mut(slot).placement = Placement::Nowhere;

@@ -1,0 +1,319 @@
+"""Run times drawn from what is known at one instant (semantics, S30).
+
+The share of its time limit that a job runs is drawn from the jobs of the same kind that have started:
+Kaplan–Meier, in which jobs that still run are censored, conditional on the time that the job has already run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from batchlab.core.random_streams import stream
+from batchlab.core.vocabulary import JOB_STATES
+from batchlab.errors import SimulationError
+from batchlab.workload.attributes import attribute
+from batchlab.workload.columns import time_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from batchlab.core.random_streams import Floats, Integers
+    from batchlab.core.vocabulary import DrawMethod
+    from batchlab.workload import Workload
+
+__all__ = ["JobKinds", "Known", "ShareCurve", "draw_run_times", "uniforms"]
+
+MOST_JOBS = 200
+"""The number of a kind's latest jobs that are used."""
+LEAST_OF_REQUEST, LEAST_OF_USER = 10, 20
+"""From how many started jobs on the history of a user and request, or of a user or class, is used."""
+
+_RUNNING, _COMPLETED, _KILLED = (JOB_STATES.index(name) for name in ("running", "completed", "killed"))
+_BEYOND = 0.1
+"""A job that has outlasted its limit runs on for up to this share of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class JobKinds:
+    """The kinds of the jobs of a workload: their users, requests and size classes.
+
+    Parameters
+    ----------
+    job_id
+        int64, shape (jobs,).
+    limit
+        float64, shape (jobs,): the time limit, seconds; infinite or NaN if there is none.
+    user, request, size
+        int64, shape (jobs,): numbers of the user (-1 if unknown), of the user with tasks and limit (-1 if the
+        user is unknown), and of the size class: the binary logarithm of the tasks.
+    user_name
+        The name of each user, by number.
+    """
+
+    job_id: Integers
+    limit: Floats
+    user: Integers
+    request: Integers
+    size: Integers
+    user_name: tuple[str, ...]
+
+    @classmethod
+    def of(cls, workload: Workload) -> JobKinds:
+        """Read the kinds from the columns of the workload."""
+        jobs = workload.jobs
+        limit = time_limits(jobs).astype(np.float64)
+        wide = jobs["tasks"].to_numpy().astype(np.float64)
+        size = np.floor(np.log2(np.maximum(wide, 1.0))).astype(np.int64)
+        names = attribute(workload, "user")
+        known = names.drop_nulls().unique().sort()
+        numbers = dict(zip(known.to_list(), range(len(known)), strict=True))
+        user = names.replace_strict(numbers, default=-1, return_dtype=pl.Int64).to_numpy()
+        keys = np.column_stack([user, wide, np.nan_to_num(limit, posinf=-1.0)])
+        _, request = np.unique(keys, axis=0, return_inverse=True)
+        request = np.where(user < 0, -1, request.ravel())
+        return cls(jobs["job_id"].to_numpy(), limit, user, request, size, tuple(known.to_list()))
+
+    @cached_property
+    def by_user(self) -> dict[int, Integers]:
+        """The rows of each user."""
+        return _groups(self.user)
+
+    @cached_property
+    def by_request(self) -> dict[int, Integers]:
+        """The rows of each user's jobs of one size and limit."""
+        return _groups(self.request)
+
+    @cached_property
+    def by_size(self) -> dict[int, Integers]:
+        """The rows of each size class."""
+        return _groups(self.size)
+
+
+def _groups(number: Integers) -> dict[int, Integers]:
+    order = np.argsort(number, kind="stable")
+    values, begins = np.unique(number[order], return_index=True)
+    parts = np.split(order, begins[1:])
+    return {int(value): part for value, part in zip(values, parts, strict=True) if value >= 0}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known about the jobs at one instant.
+
+    Parameters
+    ----------
+    at
+        The instant, seconds.
+    state
+        int64, shape (jobs,): indices into `batchlab.core.vocabulary.JOB_STATES`.
+    start_time, end_time
+        float64, shape (jobs,): seconds; NaN before the start, or the end. Nothing else about run times.
+    """
+
+    at: float
+    state: Integers
+    start_time: Floats
+    end_time: Floats
+
+    def latest(self, rows: Integers) -> Integers:
+        """Return the latest started of these rows, at most `MOST_JOBS`; cancelled jobs do not count."""
+        state = self.state[rows]
+        rows = rows[(state == _RUNNING) | (state == _COMPLETED) | (state == _KILLED)]
+        start = self.start_time[rows]
+        rows, start = rows[~np.isnan(start)], start[~np.isnan(start)]
+        if len(rows) <= MOST_JOBS:
+            return rows
+        # Stable, so that jobs that started together are taken by row.
+        return rows[np.argsort(start, kind="stable")[-MOST_JOBS:]]
+
+    def share_curve(self, rows: Integers, limit: Floats) -> ShareCurve:
+        """Return the distribution of the share of the limit that these jobs run."""
+        limit = limit[rows]
+        usable = np.isfinite(limit) & (limit > 0)
+        rows, limit = rows[usable], limit[usable]
+        runs = self.state[rows] == _RUNNING
+        until = np.where(runs, self.at, self.end_time[rows])
+        share = np.clip((until - self.start_time[rows]) / limit, 0.0, 1.0)
+        return ShareCurve.of(share, is_end=~runs)
+
+
+@dataclass(frozen=True)
+class ShareCurve:
+    """A distribution of shares of the limit on [0, 1]: Kaplan and Meier [1].
+
+    Parameters
+    ----------
+    share
+        float64, shape (n,): the shares with probability, ascending; the last one is 1.
+    cumulative
+        float64, shape (n,): the probability of each share or less; the last one is 1.
+
+    References
+    ----------
+    .. [1] E. L. Kaplan, P. Meier, "Nonparametric Estimation from Incomplete Observations", JASA 53, 1958.
+    """
+
+    share: Floats
+    cumulative: Floats
+
+    @classmethod
+    def of(cls, share: Floats, *, is_end: npt.NDArray[np.bool_]) -> ShareCurve:
+        """Estimate the distribution; jobs that have not ended are censored, and the rest of it is at 1."""
+        order = np.lexsort((~is_end, share))
+        share, is_end = share[order], is_end[order]
+        at_risk = len(share) - np.arange(len(share))
+        survival = np.cumprod(np.where(is_end, 1.0 - 1.0 / np.maximum(at_risk, 1), 1.0))
+        places = np.flatnonzero(is_end & (share < 1.0))
+        # Of equal shares the last one has the probability of all.
+        places = places[np.append(share[places][1:] != share[places][:-1], True)] if len(places) else places
+        return cls(np.append(share[places], 1.0), np.append(1.0 - survival[places], 1.0))
+
+    def quantiles(self, uniform: Floats, above: float) -> Floats:
+        """Return the shares at these probabilities, of those above a share; 1 if none is."""
+        begin = np.searchsorted(self.share, above, side="right")
+        passed = self.cumulative[begin - 1] if begin else 0.0
+        level = passed + uniform * (1.0 - passed)
+        places = np.searchsorted(self.cumulative, level, side="left")
+        return self.share[np.minimum(np.maximum(places, begin), len(self.share) - 1)]
+
+
+def uniforms(seed: int, kinds: JobKinds, rows: Integers, samples: int, correlation: float) -> Floats:
+    """Draw one uniform per sample and job: common random numbers.
+
+    A job's uniforms depend on the seed, its job_id and its user, not on the other jobs.
+
+    Parameters
+    ----------
+    seed
+        The seed.
+    kinds
+        The kinds of the jobs.
+    rows
+        The rows of the jobs.
+    samples
+        The number of samples.
+    correlation
+        The chance with which a job takes the uniform of its user in a sample.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (samples, rows), in [0, 1).
+    """
+    of_user: dict[int, Floats] = {}
+    found = np.empty((samples, len(rows)))
+    for place, row in enumerate(rows):
+        user, job = int(kinds.user[row]), int(kinds.job_id[row])
+        own = user < 0 or correlation < 1.0
+        values = stream(seed, f"forecast of job {job}").random((2, samples)) if own else None
+        if user < 0 and values is not None:
+            found[:, place] = values[0]
+            continue
+        if user not in of_user:
+            of_user[user] = stream(seed, f"forecast of user {kinds.user_name[user]}").random(samples)
+        shared = of_user[user]
+        found[:, place] = shared if values is None else np.where(values[1] < correlation, shared, values[0])
+    return found
+
+
+def draw_run_times(
+    method: DrawMethod,
+    kinds: JobKinds,
+    known: Known,
+    rows: Integers,
+    *,
+    elapsed: Floats,
+    uniform: Floats,
+) -> Floats:
+    """Draw the total run times of jobs.
+
+    Parameters
+    ----------
+    method
+        The history that is used; ``"limits"`` uses none.
+    kinds, known
+        The kinds of all jobs, and what is known about them.
+    rows
+        The jobs that run or wait.
+    elapsed
+        float64, shape (rows,): seconds that each has already run.
+    uniform
+        float64, shape (samples, rows), from `uniforms`.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (samples, rows): seconds, above `elapsed` and not above the limit.
+
+    Raises
+    ------
+    SimulationError
+        If a job has no time limit.
+    """
+    limit = kinds.limit[rows]
+    without = np.flatnonzero(~(np.isfinite(limit) & (limit >= 0)))
+    if len(without):
+        rule = "run times are drawn as shares of it. Give it a requested_time, or use draws='true'"
+        raise SimulationError(f"job {kinds.job_id[rows[without[0]]]} has no time limit; {rule}.")
+    share = np.ones_like(uniform)
+    if method != "limits":
+        curves: dict[tuple[str, int], ShareCurve | None] = {}
+        for place, row in enumerate(rows):
+            curve = _curve_of(method, kinds, known, int(row), curves)
+            above = elapsed[place] / limit[place] if limit[place] > 0 else 0.0
+            # Without any history, every share is as likely.
+            share[:, place] = (
+                above + uniform[:, place] * (1.0 - above)
+                if curve is None
+                else curve.quantiles(uniform[:, place], above)
+            )
+    return _totals(share * limit, limit, elapsed, uniform)
+
+
+def _totals(total: Floats, limit: Floats, elapsed: Floats, uniform: Floats) -> Floats:
+    """Return totals above the elapsed time and not above the limit, unless that has passed."""
+    is_over = elapsed >= limit
+    beyond = elapsed + np.maximum(_BEYOND * limit, 1.0) * (1.0 - uniform)
+    least = np.where(elapsed > 0, np.nextafter(elapsed, np.inf), 0.0)
+    return np.where(is_over & (elapsed > 0), np.maximum(beyond, least), np.clip(total, least, limit))
+
+
+def _curve_of(
+    method: DrawMethod,
+    kinds: JobKinds,
+    known: Known,
+    row: int,
+    curves: dict[tuple[str, int], ShareCurve | None],
+) -> ShareCurve | None:
+    """Return the distribution of the first kind of a job with enough history; None if there is none."""
+    for name, number, least in _kinds_of(method, kinds, row):
+        key = (name, number)
+        if key not in curves:
+            groups = {"request": kinds.by_request, "user": kinds.by_user, "size": kinds.by_size}
+            rows = np.arange(len(kinds.limit)) if name == "all" else groups[name][number]
+            latest = known.latest(rows)
+            # Jobs that all still run say little about when such jobs end.
+            is_enough = len(latest) >= least and bool((known.state[latest] != _RUNNING).any())
+            curves[key] = known.share_curve(latest, kinds.limit) if is_enough else None
+        curve = curves[key]
+        if curve is not None:
+            return curve
+    return None
+
+
+def _kinds_of(method: DrawMethod, kinds: JobKinds, row: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the kinds of a job, from the narrowest one, each with the number of jobs that it needs."""
+    user = int(kinds.user[row])
+    if user >= 0 and method == "user_request":
+        yield "request", int(kinds.request[row]), LEAST_OF_REQUEST
+    if user >= 0 and method in ("user_request", "user"):
+        yield "user", user, LEAST_OF_USER
+    yield "size", int(kinds.size[row]), LEAST_OF_USER
+    yield "all", 0, 1

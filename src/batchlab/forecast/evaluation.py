@@ -1,0 +1,405 @@
+"""How well forecasts are calibrated: a log is replayed, and forecasts are made at sampled instants."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from batchlab.core import rules, text_tables
+from batchlab.core.lazy import import_late
+from batchlab.core.random_streams import stream
+from batchlab.core.vocabulary import DRAW_METHODS, FORECAST_ARRIVALS
+from batchlab.errors import SimulationError
+from batchlab.forecast.baselines import WaitBounds, WaitHistory, queue_lengths
+from batchlab.forecast.conformal import Adjustment
+from batchlab.forecast.draws import JobKinds
+from batchlab.forecast.quantiles import sample_quantiles
+from batchlab.forecast.scores import LEVELS, MEDIAN, Cases, Scores, coverage_by_class, reliability
+from batchlab.forecast.situation import WEEK, Situation
+from batchlab.simulation.simulation import Simulation, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from batchlab.core.random_streams import Floats, Integers
+    from batchlab.core.vocabulary import DrawMethod, ForecastArrivals
+    from batchlab.policy import Policy
+    from batchlab.seam.components import Scheduler
+    from batchlab.system import System
+    from batchlab.workload import Workload
+
+    Method: TypeAlias = tuple[DrawMethod, float]
+
+__all__ = ["Evaluation", "evaluate"]
+
+_HOUR = 3600.0
+_TOLERANCE = 0.05
+_LATEST = 4 * WEEK
+"""The wait that is scored for jobs that never start in a sample."""
+_OURS, _PLAN = "forecast", "plan by limits"
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Scores of forecasts on the last third of a log, beside baselines.
+
+    Parameters
+    ----------
+    instants, cases
+        The numbers of test instants, and of waiting jobs at these.
+    chosen
+        What was chosen on the second third: ``draws``, ``correlation``, and whether forecasts are
+        ``adjusted``.
+    scores
+        One row per method: ``method``, ``coverage_50``, ``coverage_80``, ``coverage_90`` (shares),
+        ``coverage_error``, ``pinball_by_cases``, ``pinball_by_instants``, ``median_error``, ``width``
+        (seconds), ``points`` (share). The method ``forecast`` is what was chosen.
+    classes
+        One row per method and class of its median: ``method``, ``class`` (its upper end), ``cases``,
+        ``instants``, ``coverage_80``.
+    reliability
+        One row per method and level: ``method``, ``level``, ``share`` (of the starts at or before it).
+    """
+
+    instants: int
+    cases: int
+    chosen: Mapping[str, object]
+    scores: pl.DataFrame
+    classes: pl.DataFrame
+    reliability: pl.DataFrame
+
+    def __str__(self) -> str:
+        facts = [
+            ("instants", f"{self.instants:,}"),
+            ("cases", f"{self.cases:,} waiting jobs"),
+            ("chosen", ", ".join(f"{name} = {value}" for name, value in self.chosen.items())),
+        ]
+        head = [
+            "method",
+            "50 %",
+            "80 %",
+            "90 %",
+            "pinball, cases",
+            "instants",
+            "median error",
+            "width",
+            "points",
+        ]
+        rows = [head]
+        for row in self.scores.iter_rows(named=True):
+            error = f" ± {100 * row['coverage_error']:.1f}"
+            rows.append(
+                [
+                    row["method"],
+                    f"{100 * row['coverage_50']:.0f}",
+                    f"{100 * row['coverage_80']:.0f}{error}",
+                    f"{100 * row['coverage_90']:.0f}",
+                    *(f"{row[name] / _HOUR:.2f}" for name in ("pinball_by_cases", "pinball_by_instants")),
+                    *(f"{row[name] / _HOUR:.2f}" for name in ("median_error", "width")),
+                    f"{100 * row['points']:.0f} %",
+                ]
+            )
+        classes = [["class of the median", "cases", "instants", "80 %"]]
+        own = self.classes.filter(pl.col("method") == _OURS)
+        for row in own.iter_rows(named=True):
+            share = f"{100 * row['coverage_80']:.0f}"
+            classes.append([row["class"], f"{row['cases']:,}", f"{row['instants']:,}", share])
+        blocks: list[text_tables.Block] = [
+            text_tables.Facts(facts, "Forecasts of starts, evaluated"),
+            text_tables.Table(rows, note="coverage in %, pinball loss, median error and width in hours"),
+            text_tables.Table(classes),
+        ]
+        return text_tables.render(blocks)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the reliability diagram: the share of starts at or before each quantile, by its level.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on. [default: new ones]
+        """
+        draw: Any = import_late("batchlab.plot.forecasts", "reliability")
+        axes: Axes = draw(self, ax=ax)
+        return axes
+
+
+def evaluate(
+    workload: Workload,
+    system: System,
+    policy: Policy | Scheduler | str,
+    *,
+    instants: int = 250,
+    calibration_instants: int = 150,
+    samples: int = 100,
+    draws: Sequence[DrawMethod] = ("user_request", "user"),
+    correlations: Sequence[float] = (1.0, 0.8),
+    arrivals: ForecastArrivals = "none",
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Evaluation:
+    """Evaluate forecasts on a log: the truth is its replay under the policy.
+
+    Instants are drawn uniformly from the times at which a job waits, in the second third of the log for
+    choices and adjustments, and in the last third for the scores. At each instant every waiting job is
+    forecast from what is known then.
+
+    Parameters
+    ----------
+    workload
+        The jobs. Read logs with ``overrun="cut"``: other limits contain true run times.
+    system, policy
+        The machine and the policy.
+    instants, calibration_instants
+        The numbers of instants in the last and in the second third.
+    samples
+        The samples of a forecast.
+    draws, correlations
+        The candidates. On the second half of the calibration instants, of those whose 80 % interval covers
+        75 to 85 %, raw or adjusted by the first half, the one with the least pinball loss is chosen.
+    arrivals
+        As for `Simulation.forecast`.
+    seed
+        Seed of instants and samples.
+    threads
+        The number of threads. [default: the number of CPUs]
+    progress
+        Called with the numbers of finished and of all instants.
+
+    Returns
+    -------
+    Evaluation
+        The scores of the forecasts, raw, adjusted and as chosen, and of the baselines.
+
+    Raises
+    ------
+    SimulationError
+        If an argument is invalid, or no job waits in the second or in the last third.
+    """
+    count = rules.check(SimulationError, "instants", instants, rules.COUNT)
+    first = rules.check(SimulationError, "calibration_instants", calibration_instants, rules.COUNT)
+    rules.check(SimulationError, "samples", samples, rules.COUNT)
+    rules.check(SimulationError, "seed", seed, rules.SEED)
+    rules.check(SimulationError, "arrivals", arrivals, rules.OneOf(FORECAST_ARRIVALS))
+    word = rules.List(rules.OneOf(DRAW_METHODS), "draws", is_empty_valid=False)
+    rules.check(SimulationError, "draws", draws, word)
+    chance = rules.List(rules.PROBABILITY, "chances", is_empty_valid=False)
+    rules.check(SimulationError, "correlations", correlations, chance)
+    threads = (os.cpu_count() or 1) if threads is None else threads
+    rules.check(SimulationError, "threads", threads, rules.COUNT)
+    truth = simulate(workload, system, policy).jobs
+    replay = _Replay.of(workload, truth)
+    begin, end = workload.first_submission, workload.last_submission
+    second, last = begin + (end - begin) / 3, begin + 2 * (end - begin) / 3
+    early = replay.instants(second, last, first, stream(seed, "calibration instants"))
+    late = replay.instants(last, end, count, stream(seed, "test instants"))
+    total = len(early) + len(late)
+    simulation, kinds = Simulation(workload, system, policy), JobKinds.of(workload)
+    walk = _Walk(simulation, kinds, replay, samples, arrivals, seed, threads)
+    methods: list[Method] = [*product(draws, correlations)]
+    calibrated = walk.along(early, methods, lambda done: progress and progress(done, total))
+    chosen, is_adjusted = calibrated.choose(methods)
+    tested = walk.along(late, [chosen], lambda done: progress and progress(len(early) + done, total))
+    return _scored(calibrated, tested, chosen, is_adjusted=is_adjusted)
+
+
+@dataclass(frozen=True, eq=False)
+class _Replay:
+    """When the jobs of a log were submitted and started in its replay; infinite if never."""
+
+    submit_time: Floats
+    start_time: Floats
+    order: Integers
+
+    @classmethod
+    def of(cls, workload: Workload, truth: pl.DataFrame) -> _Replay:
+        start = truth["start_time"].fill_null(math.inf).to_numpy()
+        started = np.argsort(start, kind="stable")
+        return cls(workload.jobs["submit_time"].to_numpy(), start, started[np.isfinite(start[started])])
+
+    def instants(self, begin: float, end: float, count: int, random: np.random.Generator) -> Floats:
+        """Draw instants uniformly from the times at which a job waits.
+
+        Raises
+        ------
+        SimulationError
+            If no job waits in this period.
+        """
+        waits = np.isfinite(self.start_time) & (self.start_time > self.submit_time)
+        low, high = np.clip(self.submit_time[waits], begin, end), np.clip(self.start_time[waits], begin, end)
+        order = np.argsort(low, kind="stable")
+        low, high = low[order], np.maximum.accumulate(high[order])
+        opens = np.append(True, low[1:] > high[:-1]) if len(low) else np.zeros(0, bool)
+        starts = low[opens]
+        ends = np.append(high[np.flatnonzero(opens)[1:] - 1], high[-1:])
+        spans = np.cumsum(ends - starts)
+        if not len(spans) or spans[-1] <= 0:
+            rule = "there is nothing to forecast. Take a busier log or a smaller machine"
+            raise SimulationError(f"evaluate(): no job waits between {begin:g} and {end:g} s; {rule}.")
+        at = np.sort(random.uniform(0.0, spans[-1], count))
+        place = np.minimum(np.searchsorted(spans, at, side="right"), len(spans) - 1)
+        found: Floats = starts[place] + (at - (spans[place] - (ends - starts)[place]))
+        return found
+
+
+@dataclass(eq=False)
+class _Walk:
+    """Moves a simulation along ascending instants, and forecasts at each."""
+
+    simulation: Simulation
+    kinds: JobKinds
+    replay: _Replay
+    samples: int
+    arrivals: ForecastArrivals
+    seed: int
+    threads: int
+
+    def __post_init__(self) -> None:
+        submit, start = self.replay.submit_time, self.replay.start_time
+        lengths = queue_lengths(submit, start, submit)
+        length = np.floor(np.log2(np.maximum(lengths, 1))).astype(np.int64)
+        past = submit, start, self.replay.order
+        self.baselines: dict[str, WaitHistory | WaitBounds] = {
+            "past waits, size class": WaitHistory(self.kinds.size, *past),
+            "past waits, queue length": WaitHistory(length, *past),
+            "binomial bounds, size class": WaitBounds(self.kinds.size, *past),
+        }
+        self.number = 0
+
+    def along(self, times: Floats, methods: Sequence[Method], report: Callable[[int], object]) -> _Forecasts:
+        """Forecast at these times by several methods and the baselines."""
+        parts: list[tuple[Integers, Floats, dict[str, Floats]]] = []
+        for done, at in enumerate(times.tolist()):
+            self.simulation.run_until(at)
+            situation = Situation.of(self.simulation, at, self.kinds)
+            waiting = situation.waiting[np.isfinite(self.replay.start_time[situation.waiting])]
+            self.number += 1
+            if len(waiting):
+                parts.append(
+                    (waiting, np.full(len(waiting), at), self._forecasts(situation, waiting, methods))
+                )
+            report(done + 1)
+        rows = np.concatenate([each[0] for each in parts])
+        at = np.concatenate([each[1] for each in parts])
+        instant = np.repeat(np.arange(len(parts)), [len(each[0]) for each in parts])
+        names = parts[0][2]
+        forecasts = {name: np.concatenate([each[2][name] for each in parts], axis=1) for name in names}
+        return _Forecasts(Cases(instant, rows, self.replay.start_time[rows] - at), forecasts)
+
+    def _forecasts(
+        self, situation: Situation, waiting: Integers, methods: Sequence[Method]
+    ) -> dict[str, Floats]:
+        at, seed = situation.known.at, self.seed + self.number
+        until = at + WEEK if self.arrivals == "week" else math.inf
+        alone = self.simulation.fork(arrivals="none")
+        futures = [alone] if self.arrivals == "none" else situation.futures(self.arrivals, until)
+        found: dict[str, Floats] = {}
+        for method, correlation in methods:
+            totals = None if method == "true" else situation.draws(method, correlation, self.samples, seed)
+            starts = situation.sample(
+                futures, totals, self.samples, until=until, threads=self.threads, asked=waiting
+            )
+            # What is later than the horizon counts as the horizon.
+            found_starts = sample_quantiles(starts, LEVELS)
+            latest = min(until, at + _LATEST)
+            waits = np.where(np.isfinite(found_starts), found_starts, latest) - at
+            found[_name((method, correlation))] = waits
+        limits = situation.draws("limits", 0.0, 1, seed)
+        plan = situation.sample([alone], limits, 1, asked=waiting)[0] - at
+        found[_PLAN] = np.repeat(plan[None, :], len(LEVELS), axis=0)
+        return found | {
+            name: baseline.quantiles(at, waiting, LEVELS) for name, baseline in self.baselines.items()
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Forecasts:
+    """Cases, and the forecasts of each method: float64, shape (levels, cases), seconds from the instant."""
+
+    cases: Cases
+    by_method: Mapping[str, Floats]
+
+    def adjustment(self, name: str, is_used: npt.NDArray[np.bool_] | None = None) -> Adjustment:
+        """Fit the adjustment of a method, on some of the cases."""
+        part = slice(None) if is_used is None else is_used
+        cases, forecast = self.cases, self.by_method[name][:, part]
+        return Adjustment.fit(forecast, cases.outcome[part], cases.instant[part], LEVELS, median=MEDIAN)
+
+    def choose(self, methods: Sequence[Method]) -> tuple[Method, bool]:
+        """Choose a method, and whether it is adjusted, by the second half of the instants.
+
+        Adjustments are fitted on the first half. Of the candidates whose 80 % interval covers 75 to 85 %, the
+        one with the least pinball loss by instants is chosen; without any, the nearest to 80 %.
+        """
+        is_first = self.cases.instant < (self.cases.instant.max() + 1) / 2
+        if is_first.all():
+            return methods[0], False
+        rest = self.cases.part(~is_first)
+
+        def rank(candidate: tuple[Method, bool]) -> tuple[bool, float]:
+            name = _name(candidate[0])
+            forecast = self.by_method[name][:, ~is_first]
+            if candidate[1]:
+                forecast = self.adjustment(name, is_first).apply(forecast)
+            score = Scores.of(forecast, rest)
+            far = abs(score.coverage[80] - 0.8)
+            is_calibrated = far <= _TOLERANCE
+            return not is_calibrated, score.pinball_by_instants if is_calibrated else far
+
+        return min(product(methods, (False, True)), key=rank)
+
+
+def _name(method: Method) -> str:
+    return f"{method[0]}, {method[1]:g}"
+
+
+def _scored(calibrated: _Forecasts, tested: _Forecasts, chosen: Method, *, is_adjusted: bool) -> Evaluation:
+    """Score the methods on the test instants; everything fitted is of the calibration instants."""
+    own = _name(chosen)
+    adjusted = calibrated.adjustment(own).apply(tested.by_method[own])
+    plan = calibrated.adjustment(_PLAN).apply(tested.by_method[_PLAN])
+    others = {name: each for name, each in tested.by_method.items() if name != own}
+    methods = {
+        _OURS: adjusted if is_adjusted else tested.by_method[own],
+        "forecast, raw": tested.by_method[own],
+        "forecast, adjusted": adjusted,
+        _PLAN: others.pop(_PLAN),
+        "plan, adjusted": plan,
+        **others,
+    }
+    scores, classes, shares = [], [], []
+    for name, forecast in methods.items():
+        score = Scores.of(forecast, tested.cases)
+        covered = {f"coverage_{level}": share for level, share in score.coverage.items()}
+        plain = {key: value for key, value in vars(score).items() if key != "coverage"}
+        scores.append({"method": name, **covered, **plain})
+        names = ("class", "cases", "instants", "coverage_80")
+        classes += [
+            {"method": name, **dict(zip(names, each, strict=True))}
+            for each in coverage_by_class(forecast, tested.cases)
+        ]
+        below = reliability(forecast, tested.cases.outcome, LEVELS)
+        shares += [
+            {"method": name, "level": level, "share": float(share)}
+            for level, share in zip(LEVELS, below, strict=True)
+        ]
+    known = {"draws": chosen[0], "correlation": chosen[1], "adjusted": is_adjusted}
+    return Evaluation(
+        len(np.unique(tested.cases.instant)),
+        len(tested.cases),
+        known,
+        pl.DataFrame(scores),
+        pl.DataFrame(classes),
+        pl.DataFrame(shares),
+    )

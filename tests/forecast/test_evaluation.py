@@ -1,0 +1,156 @@
+"""How well forecasts are calibrated, beside baselines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import batchlab as bl
+from batchlab.forecast.baselines import WaitBounds, WaitHistory, bound, queue_lengths
+from batchlab.forecast.conformal import Adjustment
+from batchlab.forecast.scores import LEVELS, MEDIAN, Cases, Scores, classes_of, coverage_by_class
+
+SYSTEM = bl.System.homogeneous(nodes=8, resources={"core": 1})
+
+
+def made(jobs: int, days: float, seed: int) -> bl.Workload:
+    """Give jobs of users who each run a share of their limits."""
+    rng = np.random.default_rng(seed)
+    user = rng.integers(0, 9, jobs)
+    limit = rng.choice([1800.0, 7200.0, 14400.0], jobs)
+    table = {
+        "submit_time": np.floor(np.sort(rng.uniform(0, days * 86_400, jobs))),
+        "run_time": np.floor(limit * np.clip(rng.normal(0.1 + 0.1 * user, 0.1), 0.02, 1.0)),
+        "requested_time": limit,
+        "tasks": rng.integers(1, 8, jobs),
+        "user_id": user,
+    }
+    return bl.Workload.from_table(table)
+
+
+WORKLOAD = made(1500, 26.0, 2)
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> bl.forecast.Evaluation:
+    """Evaluate forecasts on a small workload."""
+    return bl.forecast.evaluate(WORKLOAD, SYSTEM, "easy", instants=60, calibration_instants=40, samples=40)
+
+
+def test_forecasts_are_better_than_baselines(evaluation: bl.forecast.Evaluation) -> None:
+    """By pinball loss; and their intervals cover what they say, roughly: 60 instants are few."""
+    loss = dict(evaluation.scores.select("method", "pinball_by_instants").iter_rows())
+    others = {name: value for name, value in loss.items() if not name.startswith("forecast")}
+    assert loss["forecast"] < min(others.values())
+    covers = dict(evaluation.scores.select("method", "coverage_80").iter_rows())
+    assert 0.6 < covers["forecast"] < 0.95
+    assert covers["plan by limits"] < 0.1
+
+
+def test_tables_and_text(evaluation: bl.forecast.Evaluation) -> None:
+    """Classes add up to all cases, shares ascend by level, and the text fits a terminal of 110 columns."""
+    own = evaluation.classes.filter(pl.col("method") == "forecast")
+    assert own["cases"].sum() == evaluation.cases
+    shares = evaluation.reliability.filter(pl.col("method") == "forecast")["share"]
+    assert shares.is_sorted()
+    text = str(evaluation)
+    assert "plan, adjusted" in text
+    assert max(len(line) for line in text.splitlines()) <= 110
+    names = [each.get_text() for each in evaluation.plot().get_legend().get_texts()]  # type: ignore[union-attr]
+    assert names[0] == "forecast"
+
+
+def test_the_same_for_one_seed(evaluation: bl.forecast.Evaluation) -> None:
+    """Threads do not matter."""
+    again = bl.forecast.evaluate(
+        WORKLOAD, SYSTEM, "easy", instants=60, calibration_instants=40, samples=40, threads=1
+    )
+    assert again.scores.equals(evaluation.scores)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"instants": 0}, "instants = 0"),
+        ({"calibration_instants": 0}, "calibration_instants = 0"),
+        ({"draws": ("all",)}, "draws"),
+        ({"correlations": (2,)}, "correlations"),
+        ({"arrivals": "day"}, "arrivals = 'day'"),
+        ({"samples": 0}, "samples = 0"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
+    """The error names the argument, its value and the rule."""
+    with pytest.raises(bl.SimulationError, match=message):
+        bl.forecast.evaluate(WORKLOAD, SYSTEM, "easy", **arguments)
+
+
+def test_nobody_waits() -> None:
+    """Then there is nothing to forecast."""
+    large = bl.System.homogeneous(nodes=8000, resources={"core": 1})
+    with pytest.raises(bl.SimulationError, match="no job waits between"):
+        bl.forecast.evaluate(WORKLOAD, large, "easy")
+
+
+def test_scores_by_hand() -> None:
+    """Two instants, with one and three cases; of the four starts three are in the 80 % interval."""
+    cases = Cases(np.array([0, 1, 1, 1]), np.arange(4), np.array([100.0, 50.0, 150.0, 900.0]))
+    forecast = np.array([[50.0], [50.0], [80.0], [100.0], [120.0], [200.0], [300.0]]).repeat(4, axis=1)
+    scores = Scores.of(forecast, cases)
+    assert scores.coverage == {50: 0.25, 80: 0.75, 90: 0.75}
+    losses = [(0.1 * 50 + 0 + 0.1 * 100), (0 + 25 + 0.1 * 150), (0.1 * 100 + 25 + 0.1 * 50), (85 + 400 + 630)]
+    assert scores.pinball_by_cases == pytest.approx(sum(losses) / 12)
+    assert scores.pinball_by_instants == pytest.approx((losses[0] + sum(losses[1:]) / 3) / 6)
+    assert (scores.median_error, scores.width, scores.points) == (50.0, 150.0, 0.0)
+    assert coverage_by_class(forecast, cases) == [("10 min", 4, 2, 0.75)]
+    assert classes_of(np.array([0.0, 600.0, 1e9])).tolist() == [0, 1, 5]
+
+
+def test_adjustments_make_past_forecasts_calibrated() -> None:
+    """Forecasts that are too narrow by a factor cover 80 % of new cases afterwards."""
+    rng = np.random.default_rng(1)
+    spread = np.asarray(stats.norm.ppf(LEVELS))[:, None]
+
+    def drawn(count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        middle = rng.uniform(7, 10, count)
+        return np.exp(middle + 0.2 * spread) - 60, np.exp(middle + 0.5 * rng.normal(size=count)) - 60
+
+    forecast, outcome = drawn(4000)
+    adjustment = Adjustment.fit(forecast, outcome, np.arange(4000), LEVELS, median=MEDIAN)
+    forecast, outcome = drawn(4000)
+    cases = Cases(np.arange(4000), np.arange(4000), outcome)
+    assert Scores.of(forecast, cases).coverage[80] < 0.45
+    assert Scores.of(adjustment.apply(forecast), cases).coverage[80] == pytest.approx(0.8, abs=0.03)
+
+
+def test_binomial_bounds() -> None:
+    """The 95/95 bound needs 59 waits; below the median bounds are from below."""
+    waits = [float(each) for each in range(1, 60)]
+    assert bound(waits, 0.95) == 59.0
+    assert bound([*waits, 60.0], 0.5) == 30.0
+    low = int(bound(waits, 0.1))
+    assert stats.binom.cdf(low - 1, 59, 0.1) <= 0.05 < stats.binom.cdf(low, 59, 0.1)
+    assert bound([], 0.5) == 0.0
+
+
+def test_histories_know_what_has_started() -> None:
+    """Waits of jobs that started by the instant, given the time waited; misses cut a history."""
+    count = 100
+    submit = np.arange(count, dtype=float)
+    wait = np.where(submit < 90, 10.0, 1000.0 * (submit - 89))
+    start = submit + wait
+    order, classes = np.argsort(start, kind="stable"), np.zeros(count, np.int64)
+    history = WaitHistory(classes, submit, start, order)
+    # At 100.5 all 90 waits of 10 s are known; the job has waited for 5.5 s.
+    assert history.quantiles(100.5, np.array([95]), (0.5,))[0, 0] == 4.5
+    # It has waited longer than any job that has started.
+    assert history.quantiles(150.0, np.array([95]), (0.5,))[0, 0] == 55.0
+    bounds = WaitBounds(classes, submit, start, order)
+    assert bounds.quantiles(100.5, np.array([95]), (0.95,))[0, 0] == 4.5
+    assert bounds.quantiles(20_000.0, np.array([95]), (0.95,))[0, 0] == 0.0
+    assert len(bounds._recent[0]) < count  # noqa: SLF001  # three misses in a row
+    assert queue_lengths(submit, start, np.array([0.0, 50.0, 2000.0])).tolist() == [1, 10, 9]
