@@ -25,7 +25,7 @@ def test_every_check_under_every_rule(check: JobCheck) -> None:
     waiting = 0
     for number in range(CASES):
         random = Random(number)  # noqa: S311  # no secret
-        case = replace(random_case(random), job_check=check)
+        case = replace(random_case(random), options={"job_check": check})
         if number % 2:
             case = grouped(case, random)
         found = differences(case)

@@ -108,7 +108,8 @@ def test_the_page_lists_every_table() -> None:
     begin, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
     expected = "\n" + "\n".join(["| table | content |", "|---|---|", *map(line_of, TABLES.values())]) + "\n\n"
     if os.environ.get("UPDATE_DOCUMENTATION"):
-        PAGE.write_text(text[:begin] + expected + text[end:], "utf-8")
+        text, end = text[:begin] + expected + text[end:], begin + len(expected)
+        PAGE.write_text(text, "utf-8")
     assert text[begin:end] == expected
 
 

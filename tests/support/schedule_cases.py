@@ -1,14 +1,15 @@
 """Small but nasty random cases for comparing kernels: coinciding instants, zero times, overruns, misfits."""
 
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import inf
+from typing import Any
 
 from hypothesis import strategies
 
-from batchlab.core.vocabulary import JobCheck, OrderAtInstant, WalltimeAction
+from batchlab.core.vocabulary import OrderAtInstant, WalltimeAction
 from reference import (
     Expression,
     ExternalEvent,
@@ -81,7 +82,8 @@ class Case:
     """A workload, a machine and every setting of a run.
 
     `order_argument` is the seed of `random`, one of `FORMULAS` for `expression`, the growth of `sbp`, what
-    `multifactor` is made of, and None otherwise.
+    `multifactor` is made of, and None otherwise. `options` are those of the run that the reference has under
+    the same names.
     """
 
     jobs: tuple[Job, ...]
@@ -96,7 +98,7 @@ class Case:
     order_at_instant: OrderAtInstant = "completions_first"
     node_events: tuple[NodeEvent, ...] = ()
     predictor: str = "requested"
-    job_check: JobCheck = "nodes"
+    options: Mapping[str, Any] = field(default_factory=dict)
     overheads: Overheads | None = None
     events: tuple[ExternalEvent, ...] = ()
     controls: tuple[Control, ...] = ()
@@ -157,7 +159,7 @@ class Case:
             reasons=reasons,
             gates=gates,
             predictor=PREDICTORS[self.predictor](),
-            job_check=self.job_check,
+            **self.options,
             asked_at_timers=asked_at_timers,
             overheads=self.overheads,
             events=self.events,

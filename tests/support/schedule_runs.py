@@ -188,10 +188,10 @@ def options_of(case: Case) -> bl.RunOptions:
         seed=case.seed,
         walltime=case.walltime,
         order_at_instant=case.order_at_instant,
-        job_check=case.job_check,
         overheads=overheads_of(case),
         control=controls_of(case),
         sleep=sleep_of(case),
+        **case.options,
     )
 
 

@@ -500,14 +500,7 @@ def _sharing(name: str, value: object) -> "str | NetworkModel":
 _RULES: Mapping[str, rules.Rule[object]] = {
     "seed": rules.SEED,
     "reference_rate": rules.POSITIVE,
-    "dispatch": rules.truth,
-    "reasons": rules.truth,
-    "explain": rules.truth,
-    "clip_requests": rules.truth,
-    "task_times": rules.truth,
-    "key_events": rules.truth,
-    "usage": rules.truth,
-    "messages": rules.truth,
+    **{each.name: rules.truth for each in fields(RunOptions) if isinstance(each.default, bool)},
 }
 # Functions of the name and value of an option that raise an error if the value is wrong.
 _CHECKS: Mapping[str, Callable[[str, object], None]] = {
