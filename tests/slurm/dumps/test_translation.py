@@ -15,7 +15,7 @@ import batchlab as bl
 from batchlab.errors import DumpError
 from batchlab.slurm import LiveJob, LiveState, LiveTranslation, read_configuration, read_dump, translate_dump
 from batchlab.slurm.configuration.values import YEAR
-from batchlab.slurm.dumps.requests import request_of, shares_of
+from batchlab.slurm.dumps.requests import holding_of, request_of, shares_of
 from support.live_dumps import FOLDER, NOW, jobs_of
 
 if TYPE_CHECKING:
@@ -95,12 +95,11 @@ def test_running(made: LiveTranslation, state: LiveState) -> None:
     jobs = made.workload.jobs
     assert running["job_id"].to_list() == jobs["job_id"][running["row"].to_list()].to_list()
     assert (running["start_time"] <= made.now).all()
-    wide = running.filter(running["nodes"].list.len() == 2, running["cores"].list.sum() == 16)
-    assert wide["nodes"].to_list() == [[4, 5]]
     free = np.array([4] * 4 + [8] * 4)
-    for nodes, cores in zip(running["nodes"], running["cores"], strict=True):
-        np.subtract.at(free, nodes.to_numpy(), cores.to_numpy())
-    assert (free >= 0).all()
+    for row, nodes, tasks in running.select("row", "nodes", "node_tasks").rows():
+        assert sum(tasks) == jobs["tasks"][row]
+        np.subtract.at(free, nodes, np.array(tasks) * jobs["core"][row])
+    assert free.tolist() == [0, 1, 4, 4, 0, 0, 0, 1]
 
 
 def test_machine(made: LiveTranslation) -> None:
@@ -150,18 +149,37 @@ def test_order_of_the_dump(state: LiveState, configuration: SlurmConfiguration) 
         ({"nodes_least": 2, "gres_per_node": {"gpu": 4}}, (2, 4, 1)),
         ({"tasks": 2, "gres_per_task": {"gpu": 1}}, (2, 4, 0)),
         ({"gres_per_job": {"gpu": 6}}, (2, 4, 0)),
-        ({"phase": "running", "nodes": ("a", "b")}, (2, 4, 1)),
-        ({"phase": "running", "nodes": ("a", "b"), "cpus_on_nodes": (5, 3)}, (8, 1, 0)),
-        ({"phase": "running", "nodes": ("a", "b"), "cpus_on_nodes": (6, 2)}, (4, 2, 0)),
-        ({"phase": "running", "nodes": ("a", "b", "c")}, (8, 1, 0)),
     ],
 )
 def test_requests(fields: dict[str, object], expected: tuple[int, int, int]) -> None:
     """Tasks, CPUs of each, and most tasks on a node."""
-    asked = job(**fields)
-    request = request_of(asked, shares_of([asked], {"a": 8, "b": 8, "c": 8})[7] if asked.nodes else None)
+    request = request_of(job(**fields))
     assert (request.tasks, request.core, request.tasks_per_node) == expected
     assert request.tasks * request.core >= 8
+
+
+@pytest.mark.parametrize(
+    ("shares", "fields", "expected"),
+    [
+        ((4, 4), {}, (2, 4, (1, 1))),
+        ((5, 3), {}, (8, 1, (5, 3))),
+        ((6, 2), {}, (4, 2, (3, 1))),
+        ((5, 3), {"gres_per_node": {"gpu": 2}}, (2, 3, (1, 1))),
+    ],
+)
+def test_holdings(
+    shares: tuple[int, ...], fields: dict[str, object], expected: tuple[int, int, tuple[int, ...]]
+) -> None:
+    """Tasks and CPUs of each, and the tasks on each node, of a job that runs."""
+    request, on_nodes = holding_of(job(nodes=("a", "b"), **fields), shares)
+    assert (request.tasks, request.core, on_nodes) == expected
+
+
+def test_held_amounts() -> None:
+    """On no node does a job hold more than it has there."""
+    request, on_nodes = holding_of(job(nodes=("a", "b"), memory_per_node=1000), (5, 3))
+    assert (request.memory or 0) * max(on_nodes) <= 1000 * 1024
+    assert holding_of(job(nodes=("a",), gres_per_job={"gpu": 1}), (8,))[0].resources == {"gpu": 1}
 
 
 def test_amounts() -> None:
@@ -234,7 +252,7 @@ def test_limits(configuration: SlurmConfiguration) -> None:
         ),
     )
     made = translate_dump(with_jobs(*jobs), configuration)
-    assert column(made, "time_limit") == {"7": 2 * 86_400, "8": math.inf, "9": 600}
+    assert column(made, "time_limit") == {"7": 2 * 86_400, "8": math.inf, "9": 900}
     assert column(made, "run_time")["9"] == 900
 
 

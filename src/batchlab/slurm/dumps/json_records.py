@@ -22,6 +22,7 @@ LARGEST_WHOLE = 2**40
 
 _LARGEST = 2.0**53
 # Values of C programs that stand for "not set" and "infinite", in 32 and 64 bits.
+_LEAST_MARK = 2**32 - 2
 _NOT_SET = frozenset({2**32 - 2, 2**64 - 2})
 _INFINITE = frozenset({2**32 - 1, 2**64 - 1})
 _NO_TEXT = frozenset({"", "(null)", "N/A", "n/a", "none", "None"})
@@ -48,7 +49,7 @@ class JsonRecord:
         return None
 
     def _number(self, name: str, value: object) -> float | None:
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             if value.get("infinite") is True:
                 return math.inf
             if value.get("set") is False:
@@ -56,8 +57,9 @@ class JsonRecord:
             if "number" not in value:
                 self.place.refuse(self.path + name, value, _NUMBER)
             value = value["number"]
-        if value is None:
-            return None
+        # Most fields are plain numbers, or null.
+        if value is None or (type(value) is int and abs(value) < _LEAST_MARK):
+            return value
         if isinstance(value, str) and value.lower() in {"infinity", "infinite", "unlimited"}:
             return math.inf
         if isinstance(value, int) and value in _NOT_SET | _INFINITE:

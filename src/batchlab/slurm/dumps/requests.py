@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from batchlab.slurm.dumps.state import LiveJob
 
-__all__ = ["TaskRequest", "request_of", "shares_of"]
+__all__ = ["TaskRequest", "holding_of", "request_of", "shares_of"]
 
 _KILOBYTES = 1024
 _LARGEST = 2**53
@@ -42,17 +42,13 @@ class TaskRequest:
     resources: Mapping[str, int]
 
 
-def request_of(job: LiveJob, shares: Sequence[int] | None = None) -> TaskRequest:
-    """Convert the request of a job to tasks; `shares` are its CPUs on each node if it runs.
+def request_of(job: LiveJob) -> TaskRequest:
+    """Convert the request of a job that waits to tasks.
 
-    A job that holds nodes has equal tasks of the CPUs that it has on each node: one task on each, if it has
-    equally many on each. A job that waits has its own tasks, unless CPUs do not follow from them; one task on
-    each node if it asks for whole nodes or for generic resources of each node; and as many equal tasks as
-    possible if it asks for generic resources in all.
+    A job has its own tasks, unless CPUs do not follow from them. It has one task on each node if it asks for
+    whole nodes or for generic resources of each node, and as many equal tasks as possible if it asks for
+    generic resources in all.
     """
-    if shares is not None:
-        core = math.gcd(*shares)
-        return _request(job, sum(shares) // core, core, int(len(set(shares)) == 1))
     nodes = job.nodes_least
     is_exact = job.nodes_most == nodes and nodes > 1
     if job.exclusive or job.gres_per_node:
@@ -76,26 +72,67 @@ def _tasks(job: LiveJob) -> int:
 
 def _request(job: LiveJob, tasks: int, core: int, most: int) -> TaskRequest:
     """Build a request with the shares of memory and generic resources of each task."""
-    nodes = len(job.nodes) or job.nodes_least
     memory = None
     if job.memory_per_node is not None:
-        memory = -(-job.memory_per_node * nodes // tasks) * _KILOBYTES
+        memory = -(-job.memory_per_node * job.nodes_least // tasks) * _KILOBYTES
     elif job.memory_per_cpu is not None:
         memory = job.memory_per_cpu * core * _KILOBYTES
+    resources = {name: -(-total // tasks) for name, total in _totals(job, job.nodes_least, tasks).items()}
+    return _bounded(tasks, core, most, memory, resources)
+
+
+def holding_of(job: LiveJob, shares: Sequence[int]) -> tuple[TaskRequest, tuple[int, ...]]:
+    """Convert the CPUs, memory and generic resources that a job holds to tasks.
+
+    Parameters
+    ----------
+    job
+        The job.
+    shares
+        Its CPUs on each of its nodes.
+
+    Returns
+    -------
+    tuple
+        The tasks, and their numbers on the nodes. There is one on each node if shares are equal; also if the
+        job holds generic resources, and its CPUs then count with the smallest share. Else tasks are as large
+        as possible. Amounts are rounded down, so that jobs fit where they run.
+    """
+    nodes = len(shares)
+    generic = job.gres_per_node or job.gres_per_task or job.gres_per_job
+    if len(set(shares)) == 1 or generic:
+        core, on_nodes = min(shares), (1,) * nodes
+    else:
+        core = math.gcd(*shares)
+        on_nodes = tuple(share // core for share in shares)
+    tasks = sum(on_nodes)
+    memory = None
+    if job.memory_per_node is not None:
+        memory = job.memory_per_node * _KILOBYTES // max(on_nodes)
+    elif job.memory_per_cpu is not None:
+        memory = job.memory_per_cpu * core * _KILOBYTES
+    resources = {name: total // tasks for name, total in _totals(job, nodes, tasks).items()}
+    return _bounded(tasks, core, int(max(on_nodes) == 1), memory, resources), on_nodes
+
+
+def _totals(job: LiveJob, nodes: int, tasks: int) -> dict[str, int]:
+    """Return the generic resources of a job in all."""
     totals: dict[str, int] = {}
-    for amounts, times in (
-        (job.gres_per_node, nodes),
-        (job.gres_per_task, job.tasks or tasks),
-        (job.gres_per_job, 1),
-    ):
-        for name, amount in amounts.items():
-            totals[name] = totals.get(name, 0) + amount * times
-    resources = {
-        resource_of(f"gres/{name}"): min(-(-total // tasks), _LARGEST)
-        for name, total in totals.items()
-        if total
-    }
-    return TaskRequest(tasks, core, most, None if memory is None else min(memory, _LARGEST), resources)
+    amounts = (job.gres_per_node, nodes), (job.gres_per_task, job.tasks or tasks), (job.gres_per_job, 1)
+    for each, times in amounts:
+        for name, amount in each.items():
+            resource = resource_of(f"gres/{name}")
+            totals[resource] = totals.get(resource, 0) + amount * times
+    return totals
+
+
+def _bounded(
+    tasks: int, core: int, most: int, memory: int | None, resources: Mapping[str, int]
+) -> TaskRequest:
+    kilobytes = None if memory is None else min(memory, _LARGEST)
+    return TaskRequest(
+        tasks, core, most, kilobytes, {name: min(each, _LARGEST) for name, each in resources.items() if each}
+    )
 
 
 def shares_of(jobs: Iterable[LiveJob], room: Mapping[str, int]) -> dict[int, tuple[int, ...]]:

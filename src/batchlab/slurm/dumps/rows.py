@@ -10,7 +10,7 @@ import polars as pl
 
 from batchlab.errors import DumpError, one_line, shown, suggest
 from batchlab.slurm.configuration.values import YEAR
-from batchlab.slurm.dumps.requests import request_of
+from batchlab.slurm.dumps.requests import holding_of, request_of
 from batchlab.workload.dependencies import parse_dependency, targets_of
 from batchlab.workload.node_columns import Constraint
 
@@ -75,7 +75,11 @@ class LiveRow:
 
 
 def rows_of(state: LiveState, system: System, remarks: Remarked) -> list[LiveRow]:
-    """Return the jobs that run or wait, in the order of submission, one for each task of an array."""
+    """Return the jobs that run or wait, one for each task of an array.
+
+    They are in the order of submission. Of jobs submitted at one time those that run come first, so that
+    running tasks of an array have its places.
+    """
     alive = [*state.running, *state.waiting]
     for job in state.holding:
         if not job.runs:
@@ -90,7 +94,7 @@ def rows_of(state: LiveState, system: System, remarks: Remarked) -> list[LiveRow
     partitions = {each.name for each in system.partitions}
     reservations = {each.name for each in system.reservations}
     rows = []
-    for job in sorted(alive, key=lambda each: (each.submit_time, each.job_id)):
+    for job in sorted(alive, key=lambda each: (each.submit_time, each.waits, each.job_id)):
         is_held = _is_held(job, partitions, reservations, remarks)
         for at, index in enumerate(job.array_indices or (None,)):
             rows.append(LiveRow(job, job.job_id if at == 0 else following, index, is_held))
@@ -216,13 +220,15 @@ def _limit(job: LiveJob, lines: dict[str, PartitionLine]) -> float:
 
 def _times(job: LiveJob, now: float, origin: float, limit: float) -> dict[str, object]:
     """Return the times: a job that runs is taken to run for its limit, or until now if it is beyond it."""
-    estimate = float(YEAR) if math.isinf(limit) else limit
+    # A job that runs beyond its limit (OverTimeLimit) may end at any time.
     ran = 0.0 if job.start_time is None else max(now - job.start_time, 0.0)
+    limit = max(limit, ran)
+    estimate = float(YEAR) if math.isinf(limit) else limit
     begin = job.eligible_time if job.waits and (job.eligible_time or 0) > now else None
     return {
         # Clocks differ, and dumps take a while: nothing is later than now.
         "submit_time": min(job.submit_time, job.start_time or now, now) - origin,
-        "run_time": max(estimate, ran),
+        "run_time": estimate,
         "requested_time": estimate,
         "time_limit": limit,
         "begin_time": None if begin is None else begin - origin,
@@ -232,7 +238,7 @@ def _times(job: LiveJob, now: float, origin: float, limit: float) -> dict[str, o
 def _asked(
     job: LiveJob, shares: tuple[int, ...] | None, known: list[str], remarks: Remarked
 ) -> dict[str, object]:
-    request = request_of(job, shares)
+    request = request_of(job) if shares is None else holding_of(job, shares)[0]
     if request.resources.keys() - set(known):
         remarks.add(_NO_RESOURCE, job.job_id, job.count)
     amounts: dict[str, object] = {name: request.resources.get(name, 0) for name in known}

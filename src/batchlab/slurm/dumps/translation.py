@@ -15,7 +15,7 @@ from batchlab.errors import BatchlabError, DumpError, one_line, shown, suggest
 from batchlab.policy.policy import CONFIGURED, as_policy
 from batchlab.slurm import translate
 from batchlab.slurm.dumps.remarks import Remarked
-from batchlab.slurm.dumps.requests import shares_of
+from batchlab.slurm.dumps.requests import holding_of, shares_of
 from batchlab.slurm.dumps.reserved import reservations_of
 from batchlab.slurm.dumps.rows import rows_of, table_of
 from batchlab.workload import Header, Workload
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab.policy.policy import Policy
-    from batchlab.slurm import LiveReservation, LiveState, SlurmConfiguration
+    from batchlab.slurm import LiveJob, LiveReservation, LiveState, SlurmConfiguration
     from batchlab.slurm.dumps.rows import LiveRow
     from batchlab.system import System
 
@@ -62,9 +62,11 @@ class LiveTranslation:
         The time of the dump in seconds since the origin, and the origin in seconds since 1970 UTC.
     running
         The jobs that run: ``row`` (in `workload`), ``job_id``, ``start_time`` (s since the origin),
-        ``nodes`` (numbers of the nodes) and ``cores`` (CPUs on each of them).
+        ``nodes`` (numbers of the nodes) and ``node_tasks`` (its tasks on each of them).
     held
         Rows of the jobs that will not start: held, or waiting for what cannot come.
+    records
+        The record of the dump of each row of `workload`.
     remarks
         Missing fields of the dump, and fields that the model does not honour.
     """
@@ -78,6 +80,7 @@ class LiveTranslation:
     origin: float
     running: pl.DataFrame = field(repr=False)
     held: npt.NDArray[np.int64] = field(repr=False)
+    records: tuple[LiveJob, ...] = field(repr=False)
     remarks: tuple[str, ...] = ()
 
 
@@ -143,6 +146,7 @@ def translate_dump(
         origin=origin,
         running=_running(rows, shares, places, state.now, origin),
         held=np.array([at for at, row in enumerate(rows) if row.is_held], np.int64),
+        records=tuple(row.job for row in rows),
         remarks=remarks.as_text(),
     )
 
@@ -276,7 +280,7 @@ def _running(
         (
             *(at, row.number, min(row.job.start_time or now, now) - origin),
             [places[name] for name in row.job.nodes],
-            [*shares[row.job.job_id]],
+            [*holding_of(row.job, shares[row.job.job_id])[1]],
         )
         for at, row in enumerate(rows)
         if row.job.runs
@@ -286,6 +290,6 @@ def _running(
         "job_id": pl.Int64,
         "start_time": pl.Float64,
         "nodes": pl.List(pl.UInt32),
-        "cores": pl.List(pl.Int64),
+        "node_tasks": pl.List(pl.UInt32),
     }
     return pl.DataFrame(found, schema=schema, orient="row")
