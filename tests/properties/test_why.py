@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import batchlab as bl
+from batchlab.result.why.split import PARTS, parts_of_waits
 from reference import why as reference
 from support.combinations import UNSEEN, Combinations
 from support.event_cases import delayed, eventful
@@ -65,7 +66,20 @@ def check(case: Case) -> Counter[str]:
             assert answer.overtakers["row"].to_list() == overtakers
             seen["overtakers"] += len(overtakers)
             assert str(answer)
+    check_split(result, schedule)
     return seen
+
+
+def check_split(result: bl.Result, schedule: Schedule) -> None:
+    """Fail if the split of all waits differs from the answers about each job."""
+    if not all(any(any(schedule.capacity[node]) for node in schedule.nodes(job)) for job in schedule.jobs):
+        return
+    for part in parts_of_waits(result._waits).iter_rows(named=True):  # noqa: SLF001  # job by job
+        table = result.why(part["row"]).capacity.table
+        expected = dict(table.select("holder", "seconds").iter_rows())
+        expected["idle"] += expected.pop("idle_enough")
+        found = {name: part[name] for name in PARTS}
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def check_capacity(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import fsum
 from typing import Any
 
@@ -245,3 +246,32 @@ def test_runs_that_are_not_repeated() -> None:
         run("equipartition", BACKFILLED).why(2).what_if(tasks=2)
     with pytest.raises(bl.ResultError, match=r"by = 500; the job must have started, .* waited 130 s"):
         run("easy", BACKFILLED).why(3).earlier(by=500)
+
+
+def test_gates_of_a_run_that_explains() -> None:
+    """Where the run recorded gates, the answer has those of the job, and they add up to the wait."""
+    assert run("easy", BACKFILLED).why(3).gates is None
+    answer = run("easy", BACKFILLED, explain=True).why(3)
+    assert answer.gates is not None
+    assert answer.gates.select("start", "end", "gate", "detail").rows() == [
+        (20, 30, "would_delay", None),
+        (30, 60, "resources", "overtakers"),
+        (60, 100, "would_delay", None),
+        (100, 150, "resources", "earlier"),
+    ]
+    assert re.search(r"^would delay +job 2 +50 s +38.5%$", str(answer), re.MULTILINE)
+    assert "would delay" in answer._repr_html_()
+
+
+def test_waiting_time_of_all_jobs() -> None:
+    """The parts of all waits, together and by columns."""
+    result = run("easy", BACKFILLED, columns={"user": ["u", "v", "u", "w"]})
+    names = ["jobs", "wait", "running", "before", "overtook", "idle"]
+    assert result.waiting_time().select(names).row(0) == (2, 220, 37.5 + 30, 50, 17.5 * 2, 35 + 32.5)
+    assert result.waiting_time("user").select("user", *names).rows() == [
+        ("u", 1, 130, 30, 50, 17.5, 32.5),
+        ("v", 1, 90, 37.5, 0, 17.5, 35),
+    ]
+    assert result.waiting_time("size").select("size", "wait").rows() == [(1, 130), (4, 90)]
+    with pytest.raises(bl.ResultError, match="by = 'usr'; must be 'size' or a column of the jobs"):
+        result.waiting_time("usr")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 with deferred(__name__):
     from batchlab.result import archive, output
     from batchlab.result import manifest as result_manifest
+    from batchlab.result.why import split as waiting
     from batchlab.result.why import wait as waits
     from batchlab.result.why import why as answers
 
@@ -208,6 +209,38 @@ class Result(RecordedTables):
         50.0
         """
         return answers.why(self._waits.of(job_id))
+
+    def waiting_time(self, by: str | None = None) -> pl.DataFrame:
+        """Split the waiting time of all jobs by who had the machine meanwhile (S29).
+
+        Parameters
+        ----------
+        by
+            A column of `jobs`, such as ``"user"``; or ``"size"``: classes of tasks, each up to twice the
+            previous one. [default: all jobs together]
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per group: its name under `by` (``"all"`` without), ``jobs`` (the number of jobs that
+            waited), ``wait`` (s), and its parts ``own_run``, ``running``, ``before``, ``overtook``,
+            ``unavailable`` and ``idle`` (Float64, s; they add up to ``wait``).
+
+        Raises
+        ------
+        ResultError
+            If there is no such column.
+
+        Examples
+        --------
+        >>> import batchlab as bl
+        >>> jobs = {"submit_time": [0, 10], "run_time": [60, 30], "tasks": [3, 2]}
+        >>> system = bl.System.homogeneous(nodes=1, resources={"core": 4})
+        >>> result = bl.simulate(bl.Workload.from_table(jobs), system, "easy")
+        >>> result.waiting_time().select("wait", "running", "idle").row(0)
+        (50.0, 37.5, 12.5)
+        """
+        return waiting.waiting_time(self._waits, self._jobs_without_nodes, by)
 
     @cached_property
     def _waits(self) -> Waits:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import nan
+from math import fsum, nan
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -180,7 +180,7 @@ class WhatIf:
     @property
     def total_change(self) -> float:
         """The change of the total wait of all other jobs that start in both runs, seconds."""
-        return float(self.jobs["later"].sum())
+        return fsum(self.jobs["later"].drop_nulls())
 
     def __repr__(self) -> str:
         return f"<WhatIf job {self.job_id} with {self.change}>"

@@ -11,6 +11,7 @@ import numpy as np
 from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
+from batchlab.result.recorded import Recording
 from batchlab.result.why.runs import Pieces, pieces_of
 from batchlab.result.why.scope import Requests, Unavailable
 from batchlab.result.why.submissions import Submissions
@@ -31,8 +32,12 @@ if TYPE_CHECKING:
 __all__ = ["Explained", "Wait", "Waits"]
 
 
-class Explained(Protocol):
+class Explained(Recording, Protocol):
     """The parts of a result by which waits are explained."""
+
+    @property
+    def gates(self) -> pl.DataFrame:
+        """What would have had to go for each waiting job to start."""
 
     @property
     def workload(self) -> Workload:
@@ -61,6 +66,10 @@ class Explained(Protocol):
     @property
     def observers(self) -> tuple[str, ...]:
         """The names of the classes of the observers."""
+
+    @property
+    def jobs(self) -> pl.DataFrame:
+        """The table of jobs."""
 
     @property
     def run_record(self) -> RunRecord:

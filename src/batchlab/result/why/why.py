@@ -13,6 +13,7 @@ from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Table, render
 from batchlab.core.units import format_duration
 from batchlab.errors import ResultError, shown
+from batchlab.result.recorded import TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES, capacity_of
 from batchlab.result.why.chain import chain_of
 from batchlab.result.why.overtakers import overtakers_of
@@ -37,6 +38,7 @@ _ENDINGS = {
     "at_once": "job {job} started as soon as it came",
     "no_end": "no job ended when job {job} started",
 }
+_GATES = "What would have had to go for it to start:"
 _NOUNS = {"core": "cores", "gpu": "GPUs", "node": "nodes"}
 _SHOWN_JOBS, _SHOWN_LINKS, _SHOWN_OVERTAKERS = 3, 12, 5
 
@@ -62,6 +64,9 @@ class Why:
         The jobs that were submitted later and started earlier, by start: ``job_id``, ``row``,
         ``submit_time``, ``start_time``, ``requested_time`` (s), ``tasks``, ``unit_seconds`` and ``seconds``
         that they held in the wait, and ``rule``: what is known of how they could, or null.
+    gates
+        The rows of `Result.gates` about the job: what would have had to go for it to start; None unless the
+        run recorded them (``explain=True``).
     wait_of
         The indices of the run.
     """
@@ -73,6 +78,7 @@ class Why:
     capacity: Capacity
     chain: Chain
     overtakers: pl.DataFrame
+    gates: pl.DataFrame | None
     wait_of: Wait
 
     @property
@@ -187,8 +193,18 @@ def why(wait: Wait) -> Why:
         capacity=capacity,
         chain=chain_of(wait),
         overtakers=overtakers_of(wait, capacity.jobs),
+        gates=_gates_of(wait),
         wait_of=wait,
     )
+
+
+def _gates_of(wait: Wait) -> pl.DataFrame | None:
+    """Return the gates of a job, if the run recorded them."""
+    recorded = TABLES["gates"]
+    if not recorded.has(wait.run.result):
+        return None
+    gates = wait.run.result.gates
+    return gates.filter(gates["row"] == wait.row)
 
 
 def _page(why: Why, width: int | None) -> str:
@@ -202,6 +218,8 @@ def _page(why: Why, width: int | None) -> str:
 def _sections(why: Why) -> Iterator[tuple[str, Table | None]]:
     """Yield the sentences and tables of the answer."""
     yield " ".join(_head(why)), None
+    if why.gates is not None:
+        yield _GATES, Table(_gates(why), labels=3)
     yield _who_title(why), Table(_who(why), prose=True)
     yield _chain_title(why), Table(_links(why), note=_rest(why)) if len(why.chain.links) else None
     yield _overtaken(why), Table(_overtakers(why), note=_more(why)) if len(why.overtakers) else None
@@ -216,6 +234,25 @@ def _head(why: Why) -> Iterator[str]:
         yield f"Job {why.job_id} waited {format_duration(why.wait)}, {times}, and has not started."
     capacity = why.capacity
     yield f"It asked for {capacity.asked:,} of {_units(why)} and for {format_duration(limit)}."
+
+
+def _gates(why: Why) -> list[tuple[str, ...]]:
+    """List the gates by what they are, those that lasted longest first."""
+    rows: list[tuple[str, ...]] = [("gate", "subject", "held by", "time", "share")]
+    if why.gates is None:
+        return rows
+    ends = pl.col("end").fill_null(why.until)
+    held_by = pl.when(pl.col("gate") == "resources").then("detail")
+    # A gate names a job or a limit; of many jobs the first ones would say little.
+    found = why.gates.group_by("gate", "subject", held_by.alias("held_by"), maintain_order=True).agg(
+        (ends - pl.col("start")).sum().alias("time")
+    )
+    found = found.sort("time", descending=True, maintain_order=True)
+    for gate, subject, by, time in found.head(_SHOWN_LINKS).iter_rows():
+        who = f"job {subject}" if gate in {"order", "would_delay"} else subject or ""
+        share = f"{time / why.wait:.1%}"
+        rows.append((gate.replace("_", " "), who, by or "", format_duration(time), share))
+    return rows
 
 
 def _who_title(why: Why) -> str:
@@ -303,6 +340,9 @@ def _more(why: Why) -> str:
 def _card(why: Why) -> Html:
     """Write the answer for a notebook."""
     cards = [markup.card(f"Why job {why.job_id} waited", [("wait", " ".join(_head(why)))])]
+    if why.gates is not None:
+        head, *others = _gates(why)
+        cards.append(markup.card(_GATES, [], head, others))
     for title, rows in _tables(why):
         head, *others = rows
         cards.append(markup.card(title, [], head, others))
