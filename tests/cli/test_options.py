@@ -67,7 +67,17 @@ def test_formats_are_called_format() -> None:
 
 def test_commands_have_all_options_of_reading() -> None:
     """Commands that read a log leave out none."""
-    readers = ("run", "compare", "slurm fit", "slurm what-if", "generate", "vnodes", "mix", "adequacy")
+    readers = (
+        "run",
+        "compare",
+        "slurm fit",
+        "slurm what-if",
+        "generate",
+        "vnodes",
+        "mix",
+        "adequacy",
+        "forecast",
+    )
     declared = {each.name: each.default for each in fields(ReadingOptions)}
     found: dict[str, dict[str, object]] = defaultdict(dict)
     for command, option in all_options():

@@ -23,6 +23,7 @@ COMMANDS = {
     "random.",
     "platform": "Show the hosts, links and zones of a platform file, or a route on it.",
     "policies": "List the orders, backfilling rules, disciplines, allocators and predictors.",
+    "forecast": "Forecast when the waiting jobs of a log start, at one instant of its replay.",
     "adequacy": "Measure how far a model's stream of jobs is from the real one.",
     "vnodes": "Feed a log to a real Slurm on virtual nodes, and to our own model of it.",
     "watch": "Ask a simulation that is running how it stands: what waits, what runs where, what is in use.",

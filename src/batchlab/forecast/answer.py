@@ -131,13 +131,17 @@ class Forecast:
             ("samples", f"{len(self.starts):,}"),
         ]
 
-    def __str__(self) -> str:
+    def blocks(self) -> list[text_tables.Block]:
+        """Return the facts and the table of the text."""
         facts = text_tables.Facts(self._facts(), "Forecast of starts, from now on")
         if not self.jobs.height:
-            return text_tables.render([facts])
+            return [facts]
         more = self.jobs.height - _SHOWN
         note = f"{more:,} more jobs in the table jobs" if more > 0 else ""
-        return text_tables.render([facts, text_tables.Table(self._rows(), note=note)])
+        return [facts, text_tables.Table(self._rows(), note=note)]
+
+    def __str__(self) -> str:
+        return text_tables.render(self.blocks())
 
     def _repr_html_(self) -> str:
         head, *rows = self._rows()
@@ -200,9 +204,13 @@ class SubmissionForecast:
             ),
         ]
 
-    def __str__(self) -> str:
+    def blocks(self) -> list[text_tables.Block]:
+        """Return the facts and the table of the text."""
         facts = text_tables.Facts(self._facts(), "Wait if submitted now")
-        return text_tables.render([facts, text_tables.Table(self._rows(), labels=2)])
+        return [facts, text_tables.Table(self._rows(), labels=2)]
+
+    def __str__(self) -> str:
+        return text_tables.render(self.blocks())
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("at", format_duration(self.now)), ("like job", str(self.like))]

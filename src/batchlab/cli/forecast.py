@@ -1,0 +1,214 @@
+"""``batchlab forecast``: when the waiting jobs of a log start, forecast at one instant of its replay."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from batchlab.cli.declared_options import takes_reading_options, takes_run_options
+from batchlab.cli.failure import wrong_usage
+from batchlab.cli.options import (  # typer reads the annotations
+    RULES,
+    Cores,
+    Equivalence,
+    FormatOption,
+    Nodes,
+    log_file,
+    policy_spec,
+    system_file,
+)
+from batchlab.cli.output import as_json, print_blocks, progress_bar
+from batchlab.cli.request import (
+    LogRequest,
+    MachineRequest,
+    check_nodes,
+    check_platform,
+    is_log,
+    located,
+    machine_for,
+    policy_for,
+    read_log,
+)
+from batchlab.core.lazy import deferred
+from batchlab.core.vocabulary import DrawMethod, ForecastArrivals  # as above
+from batchlab.options import RunOptions  # noqa: TC001  # as above
+from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from batchlab.simulation import Simulation
+
+with deferred(__name__):
+    from batchlab.simulation import simulation as simulations
+
+
+__all__ = ["forecast"]
+
+_FORECAST = "The forecast"
+
+_Trace = Annotated[
+    Path, log_file("The log, a table of jobs, or the name of a fetched log; - for standard input.")
+]
+_System = Annotated[Path | None, system_file("Its description (TOML, JSON), or the name of a ready machine.")]
+_Policy = Annotated[
+    str | None,
+    policy_spec(
+        "Which job runs next, and where: see batchlab policies.",
+        RULES,
+        "configured, the policy of slurm.conf, if --system is one; else fcfs",
+    ),
+]
+_At = Annotated[
+    float,
+    typer.Option(
+        metavar="S", rich_help_panel=_FORECAST, help="Time of the forecast, in the workload's seconds."
+    ),
+]
+_Samples = Annotated[
+    int, typer.Option(metavar="N", min=1, rich_help_panel=_FORECAST, help="Number of simulated samples.")
+]
+_Quantiles = Annotated[
+    str, typer.Option(metavar="P,P,…", rich_help_panel=_FORECAST, help="Levels between 0 and 1, ascending.")
+]
+_Horizon = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        rich_help_panel=_FORECAST,
+        help="Seconds after which a start is only later.",
+        show_default="none; a week with arrivals",
+    ),
+]
+_Draws = Annotated[
+    DrawMethod, typer.Option(rich_help_panel=_FORECAST, help="History from which run times are drawn.")
+]
+_Correlation = Annotated[
+    float,
+    typer.Option(
+        metavar="P", rich_help_panel=_FORECAST, help="Chance with which jobs of a user share their draw."
+    ),
+]
+_Arrivals = Annotated[
+    ForecastArrivals, typer.Option(rich_help_panel=_FORECAST, help="Later arrivals: none, or a past week's.")
+]
+_Job = Annotated[
+    list[int] | None,
+    typer.Option(metavar="ID", rich_help_panel=_FORECAST, help="Show this job only; several by repetition."),
+]
+_Tasks = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N,N,…",
+        rich_help_panel=_FORECAST,
+        help="Sizes of a job submitted now; its waits are the answer. With --limits.",
+    ),
+]
+_Limits = Annotated[
+    str | None,
+    typer.Option(metavar="S,S,…", rich_help_panel=_FORECAST, help="Time limits of this job, seconds."),
+]
+
+
+@takes_reading_options
+@takes_run_options("dispatch")
+def forecast(
+    trace: _Trace,
+    *,
+    at: _At,
+    system: _System = None,
+    nodes: Nodes = None,
+    cores: Cores = None,
+    equivalence: Equivalence = None,
+    policy: _Policy = None,
+    options: RunOptions,
+    samples: _Samples = 200,
+    quantiles: _Quantiles = "0.1,0.5,0.9",
+    horizon: _Horizon = None,
+    draws: _Draws = "user_request",
+    correlation: _Correlation = 1.0,
+    arrivals: _Arrivals = "none",
+    job: _Job = None,
+    tasks: _Tasks = None,
+    limits: _Limits = None,
+    reading: ReadingOptions,
+    form: FormatOption = "text",
+) -> None:
+    """Forecast when the waiting jobs of a log start, at one instant of its replay."""
+    if (tasks is None) != (limits is None):
+        raise wrong_usage("--tasks and --limits describe one job; pass both.", "--tasks")
+    if job and tasks is not None:
+        raise wrong_usage("is about a waiting job; leave it out, or --tasks and --limits.", "--job")
+    levels = _numbers(quantiles, "--quantiles")
+    log = LogRequest.of(located(trace), reading)
+    machine = MachineRequest(system, nodes, cores, equivalence)
+    simulation = _simulation(log, machine, policy, options)
+    simulation.run_until(at)
+    shared: dict[str, Any] = {
+        "samples": samples,
+        "quantiles": levels,
+        "draws": draws,
+        "correlation": correlation,
+        "seed": options.seed,
+    }
+    if tasks is not None and limits is not None:
+        sizes = [int(each) for each in _numbers(tasks, "--tasks") if each.is_integer()]
+        if len(sizes) < tasks.count(",") + 1:
+            raise wrong_usage(f"{tasks!r}; must be whole numbers separated by commas.", "--tasks")
+        found = simulation.forecast_submission(sizes, _numbers(limits, "--limits"), **shared)
+        _show(found, found.table, found.now, form)
+        return
+    with progress_bar("samples") as progress:
+        answer = simulation.forecast(
+            horizon=horizon, arrivals=arrivals, at=max(at, simulation.now), progress=progress, **shared
+        )
+    if job:
+        rows = answer.jobs["job_id"].is_in(job)
+        missing = sorted(set(job) - set(answer.jobs["job_id"].to_list()))
+        if missing:
+            raise wrong_usage(f"{missing[0]} does not wait at {at:g} s. Choose a waiting job.", "--job")
+        answer = replace(answer, jobs=answer.jobs.filter(rows), starts=answer.starts[:, rows.to_numpy()])
+    _show(answer, answer.jobs, answer.now, form)
+
+
+def _simulation(
+    log: LogRequest, machine: MachineRequest, policy: str | None, options: RunOptions
+) -> Simulation:
+    """Read the log, and return its simulation before the first event.
+
+    In logs, runs are cut at their limits, and events of runs are left out: both would tell run times.
+    """
+    chosen, described = policy_for(policy, machine), machine.described
+    if is_log(log):
+        log = replace(log, overrun=log.overrun or "cut", log_events=False)
+    workload = read_log(log, described)
+    check_platform(workload, described)
+    system = machine_for(described, log, machine, lambda: workload.header)
+    check_nodes(system, options)
+    return simulations.Simulation(workload, system, chosen, options=options)
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    """Return the numbers of a list that is separated by commas."""
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise wrong_usage(f"{text!r}; must be numbers separated by commas.", option) from None
+
+
+def _show(answer: Any, table: pl.DataFrame, now: float, form: str) -> None:  # noqa: ANN401  # either forecast
+    if form == "text":
+        print_blocks(*answer.blocks())
+        return
+    rows = [
+        {
+            name: value if not isinstance(value, float) or math.isfinite(value) else None
+            for name, value in row.items()
+        }
+        for row in table.iter_rows(named=True)
+    ]
+    typer.echo(as_json({"at": now, "quantiles": answer.quantiles, "rows": rows}))
