@@ -96,6 +96,7 @@ from batchlab.seam import Predictor as Predictor
 from batchlab.seam import Scheduler as Scheduler
 from batchlab.seam import View as View
 from batchlab.simulation import DecisionPoint as DecisionPoint
+from batchlab.simulation import InitialState as InitialState
 from batchlab.simulation import Simulation as Simulation
 from batchlab.simulation.simulation import simulate as simulate
 from batchlab.slurm import twin as twin

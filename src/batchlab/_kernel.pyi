@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Self, TypedDict, final, overload
+from typing import Any, Literal, Self, TypeAlias, TypedDict, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -292,6 +292,32 @@ class OutcomeColumns(TypedDict):
     range_count: NDArray[np.uint32]
     range_tasks: NDArray[np.uint32]
     allocated: NDArray[np.int64]
+
+NodeColumns: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]
+
+class InitialColumns(TypedDict):
+    time: float
+    decided: bool
+    row: NDArray[np.uint32]
+    state: NDArray[np.uint8]
+    held: NDArray[np.bool_]
+    start_time: NDArray[np.float64]
+    end_time: NDArray[np.float64]
+    reason: NDArray[np.uint8]
+    saved: NDArray[np.float64]
+    eligible_time: NDArray[np.float64]
+    estimate: NDArray[np.float64]
+    requested_time: NDArray[np.float64]
+    priority: NDArray[np.float64]
+    reserved_time: NDArray[np.float64]
+    nodes: NodeColumns
+    reserved_nodes: NodeColumns
+    last_node: int | None
+    drained: list[int] | None
+    usage: list[tuple[int, float, float, float, float]]
+
+class PresentColumns(InitialColumns):
+    first_submission: float
 
 class StatusColumns(TypedDict):
     state: NDArray[np.uint8]
@@ -687,6 +713,14 @@ class Simulation:
         """Return the current state as bytes."""
     def restore(self, data: bytes) -> None:
         """Continue from a snapshot of a simulation of the same jobs, system, policy and options."""
+    def begin_in(self, columns: InitialColumns) -> None:
+        """Begin in a state, before the first event. Raise `ValueError` with the row of a job, or None, and the rule that the
+        state breaks; the simulation cannot be used then.
+        """
+    def initial_state(self) -> PresentColumns:
+        """Return the present state, in which another simulation can begin. Raise `ValueError` with the row of a job, or
+        None, and the reason if there is none.
+        """
     def adopt(self, policy: PolicyNames) -> None:
         """Continue with another policy, beginning with a pass at this instant."""
     def assume_estimates(self) -> None:

@@ -185,7 +185,7 @@ def test_every_other_option_says_why_it_needs_tables() -> None:
         if any(isinstance(mark, NeedsTables) for mark in getattr(parameter.annotation, "__metadata__", ()))
     }
     assert own == {
-        *("dispatch", "events", "fitted", "node_events", "parquet", "report"),
+        *("dispatch", "events", "fitted", "node_events", "initial_state", "parquet", "report"),
         *("observer", "power", "failures", "live", "serve", "pace"),
     }
     needing = {option.option for option in declared(RunOptions).values() if option.help.tables is not None}

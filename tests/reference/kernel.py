@@ -10,6 +10,7 @@ from reference.dependencies import Waiting
 from reference.disciplines import DISCIPLINES, serve
 from reference.events import absent_nodes, cancel_job, take, unknown_reservations
 from reference.gates import Gates
+from reference.initial_state import InitialState, begin_in
 from reference.limits import refuses_submission
 from reference.mappings import mapping_of
 from reference.model import (
@@ -450,8 +451,10 @@ class Kernel:
         self.entered = False
 
     def run(self, order_at_instant: str) -> None:
-        """Simulate to the end."""
+        """Simulate to the end; a run that begins in a state which is not decided begins with its instant."""
         state, is_over = self.state, False
+        if self.entered:
+            getattr(self, order_at_instant)()
         while (instant := self.next_instant()) < inf:
             state.now = instant
             if state.priorities:
@@ -501,11 +504,13 @@ def simulate(
     power_states: list[Interval] | None = None,
     launched: dict[int, float] | None = None,
     after_pass: Callable[[State], None] | None = None,
+    initial: InitialState | None = None,
 ) -> list[Outcome]:
     """Simulate to the end; outcomes stand in the order of rows. `interruptions` receives those, in order.
 
     `power_states` receives what nodes were when (S21), and `launched` from when on the nodes of the last run
     of each row were on. `after_pass` is called with the state at the end of each pass.
+    The run begins in `initial`, if that is given (S28).
     With `asked_at_timers` every node event has a pass, as with schedulers written in Python.
     """
     jobs = [in_whole_cores(job, machine) for job in jobs]
@@ -527,11 +532,14 @@ def simulate(
     kernel.after_pass, kernel.events = after_pass, sorted(events, key=lambda event: event.time)
     unknown = unknown_reservations(kernel.events, machine)
     state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events), unknown=unknown)
+    if initial is not None:
+        begin_in(kernel, initial)
     kernel.run(order_at_instant)
     may_wait = (
         node_events
         or events
         or machine.closed
+        or initial
         or job_check != "nodes"
         or machine.limits
         or machine.reservations

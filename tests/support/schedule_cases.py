@@ -24,6 +24,7 @@ from reference import (
     simulate,
 )
 from reference.gates import Gates
+from reference.initial_state import InitialState
 from reference.numbers import divide
 from reference.predictors import PREDICTORS
 from reference.rates import Control
@@ -131,6 +132,7 @@ class Case:
         power_states: list[Interval] | None = None,
         launched: dict[int, float] | None = None,
         after_pass: Callable[[State], None] | None = None,
+        initial: InitialState | None = None,
     ) -> list[Outcome]:
         """Run the reference; `interruptions` receives the runs that were cut short."""
         match self.order_argument:
@@ -168,6 +170,7 @@ class Case:
             power_states=power_states,
             launched=launched,
             after_pass=after_pass,
+            initial=initial,
         )
 
     def without(self, row: int) -> "Case":

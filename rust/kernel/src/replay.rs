@@ -20,6 +20,9 @@ pub struct Replay {
     order: Arc<[u32]>,
     next: usize,
     next_time: Time,
+    /// The first submission, if it is not that of the first job: the run began earlier, with other jobs.
+    #[serde(skip)]
+    origin: Option<f64>,
     /// Number of external events taken.
     events: usize,
     next_event_time: Time,
@@ -60,10 +63,17 @@ impl Replay {
             order: order.into(),
             next: 0,
             next_time,
+            origin: None,
             events: 0,
             next_event_time: Time::NEVER,
             tallied: Tallied::default(),
         }
+    }
+
+    /// Sets the first submission of a run that began earlier, seconds.
+    #[must_use]
+    pub fn begun_at(self, origin: Option<f64>) -> Self {
+        Self { origin, ..self }
     }
 
     /// Enables measures during the run.
@@ -114,6 +124,11 @@ impl Feed for Replay {
 
     fn next_time(&self) -> Time {
         self.next_time
+    }
+
+    fn first_submission(&self) -> f64 {
+        let first = if self.next_time == Time::NEVER { 0.0 } else { self.next_time.0 };
+        self.origin.unwrap_or(first)
     }
 
     fn submit(&mut self, scenario: &mut Arc<Scenario>, _: &mut State) -> Result<u32, Infallible> {

@@ -48,6 +48,6 @@ pub fn ask(
         let shown = answer.bind(py).repr()?;
         return Err(policy_error(py, &format!("control {control} gave {shown}; must give a rate, or None.")));
     };
-    let done = changed(simulation)?.kernel.decide(Decision::SetServiceRate { control, rate });
+    let done = changed(simulation)?.decide(simulation.py(), Decision::SetServiceRate { control, rate })?;
     done.map(drop).map_err(|refusal| policy_error(py, &format!("control {control}: {refusal}.")))
 }

@@ -67,7 +67,7 @@ impl View {
         }
         let tasks = if matches!(place, Where::AskAllocator) { tasks } else { None };
         let decision = Decision::Start { job: job.slot, place, tasks };
-        let effect = this.simulation_mut(py)?.kernel.decide(decision);
+        let effect = this.simulation_mut(py)?.decide(py, decision)?;
         let started = match effect {
             // With nodes chosen by an allocator, a conflicting reservation is treated as with the kernel's allocator.
             Err(Refusal::Delays(_)) if chosen_by_allocator => false,
@@ -216,7 +216,7 @@ impl View {
     fn set_service_rate(slf: &Bound<'_, Self>, rate: Real, control: ControlNumber) -> PyResult<()> {
         let (Real(rate), ControlNumber(control)) = (rate, control);
         let decision = Decision::SetServiceRate { control, rate };
-        let done = slf.get().simulation_mut(slf.py())?.kernel.decide(decision);
+        let done = slf.get().simulation_mut(slf.py())?.decide(slf.py(), decision)?;
         done.map(drop).map_err(|refusal| decision_error(slf.py(), &format!("{refusal}.")))
     }
 
@@ -350,7 +350,7 @@ impl View {
         };
         let caller = self.caller.load(Ordering::Relaxed);
         let decision = Decision::Wake { time, caller, purpose };
-        let done = self.simulation_mut(py)?.kernel.decide(decision).map(drop);
+        let done = self.simulation_mut(py)?.decide(py, decision)?.map(drop);
         done.map_err(|refusal| decision_error(py, &format!("no timer can be set: {refusal}.")))
     }
 }
@@ -359,13 +359,13 @@ impl View {
     /// Applies a decision about a job; returns its effect, or the error with the reason of its refusal.
     fn decide(slf: &Bound<'_, Self>, job: &Job, what: &str, decision: Decision) -> PyResult<Effect> {
         job.check_home(slf)?;
-        let effect = slf.get().simulation_mut(slf.py())?.kernel.decide(decision);
+        let effect = slf.get().simulation_mut(slf.py())?.decide(slf.py(), decision)?;
         effect.map_err(|refusal| refused(slf, job, what, &refusal))
     }
 
     fn decide_about_node(&self, py: Python<'_>, node: Node, what: &str, decision: Decision) -> PyResult<()> {
         let Node(node) = node;
-        let (now, effect) = (self.time(py)?, self.simulation_mut(py)?.kernel.decide(decision));
+        let (now, effect) = (self.time(py)?, self.simulation_mut(py)?.decide(py, decision)?);
         effect.map(drop).map_err(|refusal| {
             decision_error(py, &format!("node {node} cannot {what} at {now} s: {refusal}."))
         })

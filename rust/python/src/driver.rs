@@ -314,7 +314,7 @@ fn set_estimate(
             &format!("{} estimates {name} at {shown}; {rule}.", who.get_type().name()?),
         ));
     };
-    let done = changed(simulation)?.kernel.decide(Decision::SetEstimate { job, seconds });
+    let done = changed(simulation)?.decide(py, Decision::SetEstimate { job, seconds })?;
     done.map(drop).map_err(|refusal| refused(view, &Job::new(view, job), "have this estimate", &refusal))
 }
 

@@ -69,6 +69,8 @@ pub struct RunInputs<'py> {
     events: Option<EventColumns<'py>>,
     service: Option<ServiceInputs<'py>>,
     sleep: Option<SleepInputs<'py>>,
+    /// The first submission of a run that began earlier, seconds; None for that of the jobs.
+    pub begun: Option<f64>,
 }
 
 impl RunInputs<'_> {
@@ -115,7 +117,8 @@ impl RunInputs<'_> {
             run.scenario.sleep = Some(Box::new(sleep.rules(nodes)?));
         }
         if let Some(accounts) = self.accounts {
-            let (given, begun) = accounts.parts(py, run.scenario.earliest_submission())?;
+            let (given, begun) =
+                accounts.parts(py, self.begun.unwrap_or_else(|| run.scenario.earliest_submission()))?;
             (run.scenario.accounts, run.usage) = (Some(Box::new(given)), Some(begun));
         }
         Ok(run)

@@ -16,6 +16,7 @@ mod errors;
 mod external_events;
 mod fabric;
 mod handles;
+mod initial_state;
 mod inputs;
 mod interrupt;
 mod job;

@@ -1,10 +1,11 @@
 //! `Simulation`: columns in, columns out; the loop itself runs without the GIL.
 use std::sync::Arc;
 
+use batchlab_kernel::decision::{Decision, Effect};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::scheduler::{Capacities, PolicyChoice};
 use batchlab_kernel::simulation::{
-    Feed, MAX_IDLE_WAKEUPS, RunDescription, Simulation as Kernel, YieldPoint, formula_names,
+    Feed, MAX_IDLE_WAKEUPS, Refusal, RunDescription, Simulation as Kernel, YieldPoint, formula_names,
 };
 use batchlab_kernel::time::Time;
 use batchlab_kernel::workload::Rejection;
@@ -14,10 +15,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::simulation_error;
+use crate::initial_state::{self, InitialColumns};
 use crate::inputs::RunInputs;
 use crate::interrupt::interruptible;
 use crate::measured::metrics;
-use crate::panics::detached;
+use crate::panics::{caught, detached};
 use crate::policy::PolicyNames;
 use crate::recorded;
 use crate::status;
@@ -94,8 +96,9 @@ impl Simulation {
     /// Build the simulation of a run from its description.
     #[new]
     fn new(py: Python<'_>, inputs: RunInputs<'_>) -> PyResult<Self> {
+        let begun = inputs.begun;
         let description = inputs.description(py)?;
-        let feed = Replay::of(&description.scenario);
+        let feed = Replay::of(&description.scenario).begun_at(begun);
         Self::built(py, description, feed)
     }
 
@@ -195,6 +198,23 @@ impl Simulation {
         Ok(())
     }
 
+    /// Begin in a state, before the first event. Raise `ValueError` with the row of a job, or None, and the rule that the
+    /// state breaks; the simulation cannot be used then.
+    fn begin_in(&mut self, py: Python<'_>, columns: InitialColumns<'_>) -> PyResult<()> {
+        let nodes = self.kernel.state().machine.capacity().len() / self.kernel.state().machine.resources();
+        let state = columns.state(self.kernel.state().jobs.len(), nodes as u32)?;
+        detached(py, || self.kernel.begin_in(&state))?.map_err(initial_state::refused)
+    }
+
+    /// Return the present state, in which another simulation can begin. Raise `ValueError` with the row of a job, or
+    /// None, and the reason if there is none.
+    fn initial_state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let state = self.kernel.initial_state().map_err(initial_state::refused)?;
+        let columns = initial_state::columns(py, &state)?;
+        columns.set_item("first_submission", self.kernel.scenario().first_submission)?;
+        Ok(columns)
+    }
+
     /// Continue with another policy, beginning with a pass at this instant.
     fn adopt(&mut self, policy: PolicyNames) -> PyResult<()> {
         let machine = &self.kernel.state().machine;
@@ -288,6 +308,11 @@ impl Simulation {
 }
 
 impl Simulation {
+    /// Checks and applies a decision from outside.
+    pub fn decide(&mut self, py: Python<'_>, decision: Decision) -> PyResult<Result<Effect, Refusal>> {
+        caught(py, || self.kernel.decide(decision))
+    }
+
     /// The error of a run that cannot continue.
     pub fn failed(&self, py: Python<'_>) -> PyErr {
         failed(py, &self.kernel)

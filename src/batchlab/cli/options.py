@@ -37,6 +37,7 @@ __all__ = [
     "Fitted",
     "Format",
     "FormatOption",
+    "InitialStateFile",
     "NodeEvents",
     "NodeWatts",
     "Nodes",
@@ -301,6 +302,15 @@ ExternalEvents = Annotated[
         "What comes from outside: cancelled and killed jobs, nodes down and up, … (lines of JSON, CSV).",
         RULES,
     ),
+]
+
+InitialStateFile = Annotated[
+    Path | None,
+    existing_file(
+        "State in which the simulation begins: running, waiting, past jobs; drained nodes (.csv, .parquet).",
+        RULES,
+    ),
+    NeedsTables("places all jobs"),
 ]
 
 NodeEvents = Annotated[

@@ -111,6 +111,7 @@ def _is_plain(request: RunRequest) -> bool:
         request.events,
         request.external_events,
         request.node_events,
+        request.initial_state,
         request.fitted,
         request.report,
         log.applications,

@@ -104,6 +104,7 @@ def monitored(
         policy,
         observers=tuple(request.observers.values()),
         events=request.external_events if events is None else events,
+        initial_state=request.initial_state,
         options=request.options,
     )
     with ExitStack() as stack:

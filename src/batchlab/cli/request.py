@@ -160,7 +160,8 @@ class RunRequest:
     """The arguments of ``batchlab run``. `command` is the whole command line, for the manifest.
 
     Output files, None if not requested: `dispatch` (cost of every scheduling pass), `events` (event log) and
-    `report`. Input files: `external_events`, `node_events` (outages of nodes) and `fitted` (fitted values).
+    `report`. Input files: `external_events`, `node_events` (outages of nodes), `initial_state` and `fitted`
+    (fitted values).
     With `parquet`, ``jobs.parquet`` is written too. `python_files` define the policy and the observers.
     """
 
@@ -175,6 +176,7 @@ class RunRequest:
     dispatch: Path | None = None
     external_events: Path | None = None
     node_events: Path | None = None
+    initial_state: Path | None = None
     events: Path | None = None
     fitted: Path | None = None
     parquet: bool = False
@@ -188,6 +190,7 @@ class RunRequest:
         given = {
             "external_events": self.external_events,
             "node_events": self.node_events,
+            "initial_state": self.initial_state,
             "fitted": self.fitted,
         }
         known = {role: path for role, path in given.items() if path is not None}

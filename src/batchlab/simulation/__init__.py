@@ -2,9 +2,10 @@
 
 from batchlab.core.lazy import make_dir
 from batchlab.simulation.driver import DecisionPoint
+from batchlab.simulation.initial_state import InitialState
 from batchlab.simulation.simulation import Simulation, simulate
 from batchlab.simulation.status import Gauges, Status
 
-__all__ = ["DecisionPoint", "Gauges", "Simulation", "Status", "simulate"]
+__all__ = ["DecisionPoint", "Gauges", "InitialState", "Simulation", "Status", "simulate"]
 
 __dir__ = make_dir(__name__)

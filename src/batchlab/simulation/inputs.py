@@ -54,6 +54,8 @@ class RunInputs:
         Events for which a scheduler written in Python is called; None for one call per instant.
     period
         Seconds between two calculations of priorities; None if they are not calculated.
+    begun
+        The first submission of a run that began earlier, seconds; None for that of the jobs.
     """
 
     columns: _kernel.JobColumns
@@ -71,6 +73,7 @@ class RunInputs:
     events: _kernel.EventColumns | None
     service: _kernel.ServiceInputs | None
     sleep: _kernel.SleepInputs | None
+    begun: float | None
 
     @classmethod
     def of(
@@ -83,6 +86,7 @@ class RunInputs:
         *,
         overheads: DrawnOverheads | None,
         events: _kernel.EventColumns | None,
+        begun: float | None,
     ) -> RunInputs:
         """Convert the inputs of a run.
 
@@ -94,6 +98,8 @@ class RunInputs:
             Flags for the calls that Python components need.
         overheads, events
             The overheads of the jobs, and the external events.
+        begun
+            The first submission, if it is not that of the workload, seconds.
 
         Raises
         ------
@@ -118,4 +124,5 @@ class RunInputs:
             period=calculation_period(policy, options),
             events=events,
             service=service_inputs(system, options),
+            begun=begun,
         )

@@ -16,6 +16,7 @@ from batchlab.policy.policy import as_policy
 from batchlab.result.result import Result
 from batchlab.seam.view import Columns
 from batchlab.simulation.applications import links_seen
+from batchlab.simulation.beginning import begin_in, present_state
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.external_events import event_columns, given_events
 from batchlab.simulation.inputs import RunInputs
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.simulation.external_events import Events
+    from batchlab.simulation.initial_state import InitialState
     from batchlab.simulation.overheads import DrawnOverheads
     from batchlab.simulation.replacements import Arrivals, RunTimes
     from batchlab.system import System
@@ -61,6 +63,8 @@ class Run:
         The external events, and how many of the first events of the kernel batchlab added.
     overheads
         The overheads of the jobs.
+    begun
+        The first submission of the run, if it is not that of the workload, seconds.
     driver
         The Python components; None without any.
     look_ahead_policy
@@ -86,6 +90,7 @@ class Run:
     events: EventStream | None = None
     own_events: int = 0
     overheads: DrawnOverheads | None = None
+    begun: float | None = None
     driver: Driver | None = None
     look_ahead_policy: str | None = None
     assumes_estimates: bool = False
@@ -101,6 +106,7 @@ class Run:
         components: PythonComponents,
         options: RunOptions,
         events: Events | None,
+        begun: float | None = None,
     ) -> Run:
         """Build the compiled half of a run, without Python components."""
         workload, system, policy = given
@@ -113,7 +119,7 @@ class Run:
         columns, own_events = event_columns(stream, workload, system)
         listening = components.listening
         inputs = RunInputs.of(
-            workload, system, policy, listening, options, overheads=overheads, events=columns
+            workload, system, policy, listening, options, overheads=overheads, events=columns, begun=begun
         )
         try:
             kernel = _kernel.Simulation(inputs)
@@ -130,6 +136,7 @@ class Run:
             events=stream,
             own_events=own_events,
             overheads=overheads,
+            begun=begun,
         )
 
     def driver_of(self, components: PythonComponents) -> Driver:
@@ -169,6 +176,7 @@ class Run:
             "depth": self.depth,
             "driven": self.driver is not None,
             "events": None if self.events is None else self.events.to_dicts(),
+            "begun": self.begun,
         }
         components = b"" if self.driver is None else self.driver.as_bytes()
         return Snapshot(facts, self.kernel.snapshot(), components)
@@ -178,7 +186,8 @@ class Run:
         """Continue from a snapshot of a run of this workload, system and policy, with this digest."""
         facts, policy = snapshot.facts, given[2]
         components = python_components(policy, ())
-        run = cls.begin(given, components, options_of_facts(facts["options"]), facts["events"])
+        options = options_of_facts(facts["options"])
+        run = cls.begin(given, components, options, facts["events"], facts["begun"])
         run.digest = digest
         if facts["under"] is not None:
             run.adopt(as_policy(facts["under"]).on(run.system.policy))
@@ -194,6 +203,14 @@ class Run:
         if facts["assumes_estimates"]:
             run.show_assumed_times()
         return run
+
+    def begin_in(self, state: InitialState) -> None:
+        """Begin in a state, before the first event."""
+        begin_in(self.kernel, state, self.workload, self.system, self.policy)
+
+    def initial_state(self) -> InitialState:
+        """Return the present state, in which another run can begin."""
+        return present_state(self.kernel, self.workload, self.system)
 
     def adopt(self, policy: Policy) -> None:
         """Continue under another policy, as a look ahead does.

@@ -12,6 +12,7 @@ from batchlab import _kernel
 from batchlab.errors import SimulationError, shown
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
+from batchlab.simulation.beginning import given_state
 from batchlab.simulation.driver import Driver, points, python_components
 from batchlab.simulation.forecasting import ForecastsStarts
 from batchlab.simulation.run import Run
@@ -21,6 +22,7 @@ from batchlab.system.given import check_types
 from batchlab.workload.requests import on_system
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Sequence
     from typing import Unpack
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from batchlab.seam.components import Observer, Scheduler
     from batchlab.simulation.driver import DecisionPoint
     from batchlab.simulation.external_events import Events
+    from batchlab.simulation.initial_state import InitialState
     from batchlab.simulation.replacements import Arrivals, RunTimes
     from batchlab.system import System
     from batchlab.workload import Workload
@@ -59,6 +62,9 @@ class Simulation(ForecastsStarts):
         Objects that observe the run and may change it; see `batchlab.Observer`.
     events
         External events (S18): an `EventStream`, the path of its file, or its rows.
+    initial_state
+        The state in which the simulation begins (S28), or the path of its file. [default: nothing has been
+        submitted]
     options
         Settings of the run. [default: `RunOptions()`]
     **arguments
@@ -90,6 +96,7 @@ class Simulation(ForecastsStarts):
         *,
         observers: Sequence[Observer] = (),
         events: Events | None = None,
+        initial_state: InitialState | str | os.PathLike[str] | None = None,
         options: RunOptions | None = None,
         **arguments: Unpack[RunArguments],
     ) -> None:
@@ -97,7 +104,11 @@ class Simulation(ForecastsStarts):
         policy = as_policy(policy).on(system.policy)
         made = RunOptions.of(options, arguments, function="Simulation()")
         components = python_components(policy, observers, made.controls)
-        self._run = Run.begin((workload, system, policy), components, made, events)
+        initial = given_state(initial_state)
+        begun = None if initial is None else initial.first_submission
+        self._run = Run.begin((workload, system, policy), components, made, events, begun)
+        if initial is not None:
+            self._run.begin_in(initial)
         if components.any:
             self._run.driver = self._run.driver_of(components)
             self._run.driver.belong_to(self)
@@ -350,6 +361,25 @@ class Simulation(ForecastsStarts):
         with Snapshot.restoring():
             return cls._of(Run.restored(snapshot, (workload, system, policy), digest))
 
+    def initial_state(self) -> InitialState:
+        """Return the present state, in which another simulation can begin (S28).
+
+        A simulation of the same workload that begins in it has the same schedule. Unlike a snapshot, it is a
+        table, and may begin with another policy, system or workload.
+
+        Raises
+        ------
+        SimulationError
+            If the simulation is in the middle of an instant, no job has been submitted, or it has something
+            that an initial state does not hold (S28).
+
+        Examples
+        --------
+        >>> simulation.run_until(3600.0)  # doctest: +SKIP
+        >>> simulation.initial_state().write("state.csv")  # doctest: +SKIP
+        """
+        return self._run.initial_state()
+
     def __reduce__(self) -> tuple[Callable[..., Simulation], tuple[object, ...]]:
         return Simulation.restore, (self.snapshot(), *self._run.given)
 
@@ -490,6 +520,7 @@ def simulate(
     *,
     observers: Sequence[Observer] = (),
     events: Events | None = None,
+    initial_state: InitialState | str | os.PathLike[str] | None = None,
     options: RunOptions | None = None,
     progress: Callable[[int, int], object] | None = None,
     **arguments: Unpack[RunArguments],
@@ -498,7 +529,7 @@ def simulate(
 
     Parameters
     ----------
-    workload, system, policy, observers, events
+    workload, system, policy, observers, events, initial_state
         As for `Simulation`.
     options
         Settings of the run. [default: `RunOptions()`]
@@ -530,7 +561,15 @@ def simulate(
     [0.0, 60.0, 0.0]
     """
     options = RunOptions.of(options, arguments, function="simulate()")
-    simulation = Simulation(workload, system, policy, observers=observers, events=events, options=options)
+    simulation = Simulation(
+        workload,
+        system,
+        policy,
+        observers=observers,
+        events=events,
+        initial_state=initial_state,
+        options=options,
+    )
     simulation.run_until(progress=progress)
     return simulation.result()
 

@@ -47,6 +47,7 @@ _FACTS: Mapping[str, tuple[type, ...]] = {
     "depth": (int,),
     "driven": (bool,),
     "events": (list, NoneType),
+    "begun": (float, int, NoneType),
     "kernel": (int,),
     "components": (int,),
 }

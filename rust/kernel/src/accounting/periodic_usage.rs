@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::billing::Charge;
+use super::node_usage::NodeUsage;
 use super::tree::AccountTree;
 
 /// Slurm's ln 2.
@@ -46,6 +47,21 @@ impl PeriodicUsage {
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
+    }
+
+    /// Sets the usage of a node, and the rate of its jobs that started before the last pass unless it is NaN.
+    pub fn set(&mut self, node: usize, value: f64, rate: f64) {
+        self.values[node] = value;
+        if !rate.is_nan() {
+            self.rates[node] = rate;
+        }
+    }
+
+    /// The usage of each node.
+    #[must_use]
+    pub fn described(&self) -> Vec<NodeUsage> {
+        let described = |(&value, &rate)| NodeUsage { value, time: self.last, rate };
+        self.values.iter().zip(&self.rates).map(described).collect()
     }
 
     /// Adds a job; it is charged at the next pass, or at its end.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::billing::Charge;
 use super::decay::Decay;
+use super::node_usage::NodeUsage;
 use super::periodic_usage::PeriodicUsage;
 use super::tree::AccountTree;
 
@@ -55,6 +56,31 @@ impl Usage {
     pub fn repeat(&mut self, times: f64, until: f64) {
         if let Self::Slurm(usage) = self {
             usage.repeat(times, until);
+        }
+    }
+
+    /// Sets the usage of a node as of a time, and what is charged to it per second unless that is NaN.
+    pub fn set(&mut self, node: usize, value: f64, time: f64, rate: f64) {
+        match self {
+            Self::Exact(usage) => {
+                let Counter { rate: known, running, .. } = usage.nodes[node];
+                let rate = if rate.is_nan() { known } else { rate };
+                usage.nodes[node] = Counter { value, rate, time, running };
+            }
+            Self::Slurm(usage) => usage.set(node, value, rate),
+        }
+    }
+
+    /// The usage of each node.
+    #[must_use]
+    pub fn described(&self) -> Vec<NodeUsage> {
+        match self {
+            Self::Exact(usage) => {
+                let described =
+                    |each: &Counter| NodeUsage { value: each.value, time: each.time, rate: each.rate };
+                usage.nodes.iter().map(described).collect()
+            }
+            Self::Slurm(usage) => usage.described(),
         }
     }
 

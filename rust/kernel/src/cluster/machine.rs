@@ -216,6 +216,13 @@ impl Machine {
         self.unavailable.as_ref().is_some_and(|unavailable| unavailable.drained[node as usize])
     }
 
+    /// Returns whether amounts of nodes are reserved.
+    #[must_use]
+    pub fn has_reserved_amounts(&self) -> bool {
+        let amounts = self.unavailable.as_ref().map(|unavailable| &unavailable.amounts);
+        amounts.is_some_and(|amounts| amounts.iter().any(|&amount| amount != 0))
+    }
+
     /// The capacities available to jobs, node-major: the capacity of each node minus unavailable amounts.
     #[must_use]
     pub fn available(&self) -> Vec<i64> {

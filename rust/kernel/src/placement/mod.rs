@@ -231,6 +231,12 @@ impl Allocator {
         }
     }
 
+    /// The node that took the last task of the latest start, if the rule goes by it.
+    #[must_use]
+    pub fn last_node(&self) -> Option<u32> {
+        (self.rule == AllocationRule::NextFit).then_some(self.cursor)
+    }
+
     /// Writes to `placement` the placement of a job; returns whether it fits.
     pub fn fill(
         &self,

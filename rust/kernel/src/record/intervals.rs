@@ -60,6 +60,12 @@ pub struct Interruptions {
 }
 
 impl Interruptions {
+    /// Returns whether no run was interrupted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.saved.is_empty()
+    }
+
     /// Prepares a clone that shares the entries.
     pub fn share(&mut self) {
         self.runs.share();

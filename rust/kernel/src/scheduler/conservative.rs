@@ -1,4 +1,5 @@
 //! Conservative backfilling (S7), after Feitelson and Weil (IPPS 1998): every queued job has a reservation that names nodes.
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use crate::placement::Allocator;
 use crate::state::View;
 use crate::time::Time;
 
-use super::conservative_plan::ConservativePlan;
+use super::conservative_plan::{ConservativePlan, PlannedStart};
 use super::{SchedulingRule, Step};
 
 /// State of a pass.
@@ -126,6 +127,18 @@ impl SchedulingRule for Conservative {
 }
 
 impl Conservative {
+    /// Return the reservations, by slot.
+    #[must_use]
+    pub fn planned(&self) -> BTreeMap<u32, PlannedStart> {
+        self.plan.planned()
+    }
+
+    /// Begin in the middle of a run, with these reservations. `decided` is true if the pass of this instant is over.
+    pub fn resume(&mut self, view: View<'_>, planned: &[(u32, &PlannedStart)], decided: bool) {
+        (self.is_void, self.offers, self.pass) = (false, false, Pass::Over);
+        self.plan.resume(view, planned, decided);
+    }
+
     /// Update the plan with the events since the last pass. Return the next state of the pass.
     fn bring_up_to_date(&mut self, view: View<'_>) -> Pass {
         if std::mem::take(&mut self.is_void) {

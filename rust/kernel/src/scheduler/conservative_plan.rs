@@ -1,6 +1,6 @@
 //! The plan of conservative backfilling (S7): reservations of queued jobs and nodes of running jobs, kept between
 //! passes.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -17,6 +17,15 @@ use super::overdue::Overdue;
 
 /// Number of failed trials after which the openings are recomputed: a recomputation costs about as much.
 const MOST_VAIN_TRIALS: u32 = 4;
+
+/// A reservation that a scheduler keeps for a queued job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedStart {
+    /// The planned start, seconds.
+    pub start: f64,
+    /// The nodes that it names.
+    pub placement: Vec<NodeTasks>,
+}
 
 /// Start time and nodes reserved for a queued job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -344,16 +353,40 @@ impl ConservativePlan {
         self.are_openings_wide = true;
     }
 
-    /// Make the earliest reservation for a job that has none.
-    pub fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
-        let want = view.placement_request(job);
+    /// Return the reservations of queued jobs, by slot; without infinite ones.
+    #[must_use]
+    pub fn planned(&self) -> BTreeMap<u32, PlannedStart> {
+        let finite = self.by_start.iter().filter(|(start, _)| *start < Time::NEVER);
+        let planned = finite.map(|&(start, job)| {
+            let placement = self.reservations.get(job as usize).placement.clone();
+            (job, PlannedStart { start: start.0, placement })
+        });
+        planned.collect()
+    }
+
+    /// Begin with the running jobs and these reservations. If the pass of this instant is over, jobs without one are
+    /// planned in the next pass. All reservations are examined by the next compression.
+    pub fn resume(&mut self, view: View<'_>, planned: &[(u32, &PlannedStart)], decided: bool) {
+        self.begin_anew(view);
+        for &(job, planned) in planned {
+            let want = view.placement_request(job);
+            self.profile.hold(want.request, &planned.placement, planned.start, planned.start + want.duration);
+            self.keep(view, job, planned.start, true, planned.placement.clone());
+        }
+        if decided {
+            for job in view.state.queue.jobs() {
+                if reservation_of(&self.reservations, job).is_none() {
+                    self.keep(view, job, f64::INFINITY, true, Vec::new());
+                }
+            }
+        }
+        (self.is_any_open, self.reexamines) = (true, decided);
+    }
+
+    /// Keep a reservation of a job that has none.
+    fn keep(&mut self, view: View<'_>, job: u32, start: f64, is_open: bool, placement: Vec<NodeTasks>) {
         self.reservations.extend_to(job as usize + 1, &Reservation::NONE);
-        // A job that never fits gets an infinite start and occupies no nodes; it waits for overdue jobs or for more
-        // capacity.
-        let (start, is_open, placement) = self.earliest(view, allocator, job)?;
-        self.is_any_open |= is_open;
-        self.reexamines |= start == f64::INFINITY && (is_open || view.scenario.calendar.is_some());
-        self.profile.hold(want.request, &placement, start, start + want.duration);
+        let want = view.placement_request(job);
         self.by_start.insert((Time(start), job));
         let request = view.scenario.job(job).request;
         let mut class = 0;
@@ -363,6 +396,18 @@ impl ConservativePlan {
         let (duration, tasks) = (want.duration, want.tasks);
         *self.reservations.get_mut(job as usize) =
             Reservation { start, duration, request, class, tasks, is_open, placement };
+    }
+
+    /// Make the earliest reservation for a job that has none.
+    pub fn reserve(&mut self, view: View<'_>, allocator: &mut Allocator, job: u32) -> Result<(), Unanswered> {
+        let want = view.placement_request(job);
+        // A job that never fits gets an infinite start and occupies no nodes; it waits for overdue jobs or for more
+        // capacity.
+        let (start, is_open, placement) = self.earliest(view, allocator, job)?;
+        self.is_any_open |= is_open;
+        self.reexamines |= start == f64::INFINITY && (is_open || view.scenario.calendar.is_some());
+        self.profile.hold(want.request, &placement, start, start + want.duration);
+        self.keep(view, job, start, is_open, placement);
         Ok(())
     }
 

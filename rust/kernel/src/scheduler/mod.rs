@@ -29,6 +29,8 @@ mod shadow_windows;
 mod slurm;
 mod victims;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{PlacementRequest, Unanswered};
@@ -40,6 +42,7 @@ use crate::time::Time;
 
 pub use blocking::Blocking;
 pub use conservative::Conservative;
+pub use conservative_plan::PlannedStart;
 pub use delays::{Delay, Delays, Heads, Several};
 pub use disciplines::{DISCIPLINES, Discipline};
 pub use easy::Easy;
@@ -217,6 +220,25 @@ impl Scheduler {
     #[must_use]
     pub fn plans_ahead(&self) -> bool {
         matches!(self, Self::External(_) | Self::Conservative(_) | Self::Slurm(_))
+    }
+
+    /// Return whether the rule remembers nothing between passes but what `planned` returns.
+    #[must_use]
+    pub fn remembers_plan_only(&self) -> bool {
+        !matches!(self, Self::External(_) | Self::Slurm(_))
+    }
+
+    /// Return the reservations that the rule keeps for later passes, by slot.
+    #[must_use]
+    pub fn planned(&self) -> BTreeMap<u32, PlannedStart> {
+        if let Self::Conservative(rule) = self { rule.planned() } else { BTreeMap::new() }
+    }
+
+    /// Begin in the middle of a run, with these reservations. `decided` is true if the pass of this instant is over.
+    pub fn resume(&mut self, view: View<'_>, planned: &[(u32, &PlannedStart)], decided: bool) {
+        if let Self::Conservative(rule) = self {
+            rule.resume(view, planned, decided);
+        }
     }
 
     /// Return whether the rule checks all jobs before a run begins.

@@ -130,7 +130,7 @@ impl<F: Feed> Simulation<F> {
 }
 
 /// Check that a placement names each node once.
-fn check_nodes_differ(job: u32, placement: &[NodeTasks]) -> Result<(), Refusal> {
+pub(super) fn check_nodes_differ(job: u32, placement: &[NodeTasks]) -> Result<(), Refusal> {
     if placement.is_sorted_by(|a, b| a.node < b.node) {
         return Ok(());
     }

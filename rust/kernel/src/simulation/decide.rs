@@ -119,7 +119,7 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {
+    pub(super) fn take_nodes(&mut self, job: u32, placement: &[NodeTasks]) {
         self.state.start(&self.scenario, job, placement);
         self.state.count_busy(&self.scenario, job, 1.0);
         self.state.open_next_like(&self.scenario, &self.priority, job);

@@ -54,7 +54,7 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Apply an event. Return false if it does not apply.
-    fn happens(&mut self, event: ExternalEvent) -> bool {
+    pub(super) fn happens(&mut self, event: ExternalEvent) -> bool {
         match event {
             ExternalEvent::Cancel(job) => self.cancel(job),
             ExternalEvent::Kill(job) => self.is_running(job) && self.apply(Decision::Kill(job)).is_ok(),

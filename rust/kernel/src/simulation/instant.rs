@@ -206,7 +206,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Return the next run that ends at this instant, in a round only runs that started before it, and whether it ends
     /// by its limit.
-    fn next_completion(&self) -> Option<(u32, bool)> {
+    pub(super) fn next_completion(&self) -> Option<(u32, bool)> {
         let now = Time(self.state.now);
         let by_work = self.state.work.next().filter(|&((time, _), _)| time <= now);
         let by_limit = self.state.limits.peek().filter(|&((time, _), _)| time <= now);

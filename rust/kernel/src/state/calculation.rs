@@ -112,6 +112,11 @@ impl Calculation {
         self.is_stale = true;
     }
 
+    /// Compute the keys of waiting jobs again before the next pass, as of the latest calculation.
+    pub fn recalculate(&mut self) {
+        self.is_stale = true;
+    }
+
     /// Record that a job is eligible from now on.
     pub fn begin(&mut self, job: u32, now: f64) {
         *self.eligible.get_mut(job as usize) = now;

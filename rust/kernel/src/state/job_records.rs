@@ -169,6 +169,11 @@ impl JobRecords {
         self.of(slot).start_time
     }
 
+    /// Set the start of a job that is over.
+    pub fn set_start_time(&mut self, slot: u32, seconds: f64) {
+        self.of_mut(slot).start_time = seconds;
+    }
+
     /// Return the start of each job; NaN before its start.
     #[must_use]
     pub fn start_times(&self) -> Vec<f64> {

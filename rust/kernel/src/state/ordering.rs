@@ -205,6 +205,12 @@ impl State {
         });
     }
 
+    /// Return the fixed priority of a job, or None.
+    #[must_use]
+    pub fn fixed_priority(&self, job: u32) -> Option<f64> {
+        self.fixed_priorities.get(&job).copied()
+    }
+
     /// Forget the fixed priority of a job that is over.
     pub fn forget_priority(&mut self, job: u32) {
         if !self.fixed_priorities.is_empty() {

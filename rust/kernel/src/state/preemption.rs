@@ -80,6 +80,12 @@ impl PreemptionState {
         self.victims_running.values().any(|&(_, preemptor)| preemptor == job)
     }
 
+    /// Return whether a victim is in its grace time, or waits again after it.
+    #[must_use]
+    pub fn has_graces(&self) -> bool {
+        !self.victims_running.is_empty() || !self.waiting_victims.is_empty()
+    }
+
     /// Forget a run that is over.
     pub fn end_grace(&mut self, run: u32) {
         if self.victims_running.remove(&run).is_some() {

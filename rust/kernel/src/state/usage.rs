@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{Accounts, Charge, Usage};
+use crate::accounting::{Accounts, Charge, NodeUsage, Usage};
 
 /// The usage of all accounts and users.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,6 +56,20 @@ impl AccountUsage {
         let usage = self.usage.all(now);
         self.factors = accounts.rule.standing(&accounts.tree, &usage).factor;
         usage
+    }
+
+    /// Set the usage of a node, its time and its rate (NaN: the sum over running jobs), and its factor unless it is NaN.
+    pub fn set(&mut self, node: u32, value: f64, (time, rate): (f64, f64), factor: f64) {
+        self.usage.set(node as usize, value, time, rate);
+        if !factor.is_nan() {
+            self.factors[node as usize] = factor;
+        }
+    }
+
+    /// Return the usage of each node with its time and rate, and its factor.
+    #[must_use]
+    pub fn described(&self) -> Vec<(NodeUsage, f64)> {
+        self.usage.described().into_iter().zip(self.factors.iter().copied()).collect()
     }
 
     /// Return the fair-share factor of each node; NaN for accounts if the rule ranks users.
