@@ -66,6 +66,7 @@ DRAWINGS: dict[str, Drawing] = {
     "queue_size_time": lambda ax, several: bl.plot.queue_size(several, ax=ax, kind="time"),
     "utilisation": lambda ax, several: bl.plot.utilisation(several[1], ax=ax),
     "load_window": lambda ax, several: bl.plot.load(several, ax=ax, window=7200),
+    "why": lambda ax, several: bl.plot.why(several[1], ax=ax),
     "gantt": lambda ax, several: bl.plot.gantt(several[1], ax=ax),
     "gantt_use": lambda ax, several: bl.plot.gantt(several[1], ax=ax, shows="use"),
     "allocation_map": lambda ax, several: bl.plot.allocation_map(several[1], ax=ax, time=40_000),

@@ -14,6 +14,7 @@ from batchlab.plot.over_time import Line, Steps, over_time, size_of, stacked, wi
 from batchlab.plot.results import Group, Results, clock_of_groups, groups, jobs_of, single, steps_of
 from batchlab.plot.scales import Values, clock_of, percent, plain
 from batchlab.result.timeline import demands
+from batchlab.result.why.capacity import HOLDER_TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from batchlab.result.result import Result
 
-__all__ = ["fair_share", "load", "queue_size", "utilisation", "waiting_reasons"]
+__all__ = ["fair_share", "load", "queue_size", "utilisation", "waiting_reasons", "why"]
 
 
 _MOST_LINEAR = 4.0
@@ -267,6 +268,56 @@ def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | Non
     return stacked(
         ax, {name: courses[name] for name in names}, edges, "waiting jobs", clock=clock_of([found])
     )
+
+
+@plot
+def why(result: Results, *, ax: Axes | None = None, job: int | None = None, title: str | None = None) -> Axes:
+    """Draw who had the machine while a job waited (semantics, S29), stacked, over time.
+
+    Parameters
+    ----------
+    result
+        One result; of replications only the first is drawn.
+    job
+        The number of the job [default: the one that waited longest].
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. Means over at most 120 windows of a round length; the area of a colour is the part of the
+        wait that `Result.why` names.
+
+    Raises
+    ------
+    ResultError
+        If no job has this number or it did not wait, or there are several groups of results.
+    """
+    found = single(result)
+    chosen = _longest_wait(found) if job is None else job
+    ax = begin(ax, title=title)
+    if chosen is None:
+        return annotate(ax, "no job waited")
+    answer = found.why(chosen)
+    course = answer.capacity.course
+    times = np.append(course["start_time"].to_numpy(), answer.until)
+    edges = windows(answer.submit_time, answer.until)
+    means = {}
+    for holder, name in HOLDER_TITLES.items():
+        units = np.concatenate([[0.0], np.cumsum(course[holder].to_numpy() * np.diff(times))])
+        if units[-1]:
+            # Beyond the wait nothing is added, also where the last window is longer.
+            means[name] = np.diff(np.interp(edges, times, units)) / np.diff(edges)
+    unit = answer.capacity.resource
+    return stacked(ax, means, edges, f"{unit} while job {chosen} waited", clock=clock_of([found]))
+
+
+def _longest_wait(result: Result) -> int | None:
+    """Return the number of the job that waited longest; None if no job waited."""
+    jobs = jobs_of(result)
+    waits = (jobs["start_time"] - jobs["submit_time"]).fill_null(0.0)
+    if not (waits > 0).any():
+        return None
+    return int(jobs["job_id"][waits.arg_max() or 0])
 
 
 SharedQuantity: TypeAlias = Literal["factor", "usage"]
