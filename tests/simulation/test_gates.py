@@ -204,6 +204,18 @@ def test_refused_parts() -> None:
         bl.simulate(EASY, cores(4), bl.Policy(scheduler=NarrowFirst()), explain=True)
 
 
+def test_refused_beginnings() -> None:
+    """So are runs that begin in the middle, and copies that go on under another policy."""
+    state = bl.InitialState(5.0, pl.DataFrame({"job_id": [1], "start_time": [0.0]}))
+    with pytest.raises(
+        bl.SimulationError, match="explain = True; not supported in a run with an initial_state"
+    ):
+        bl.simulate(EASY, cores(4), "easy", explain=True, initial_state=state)
+    simulation = bl.Simulation(EASY, cores(4), "easy", explain=True)
+    with pytest.raises(bl.SimulationError, match="another policy if explain = True"):
+        simulation.look_ahead("fcfs")
+
+
 def test_asked_for_only() -> None:
     """Without explain=True there is no record."""
     with pytest.raises(bl.ResultError, match="pass explain=True"):

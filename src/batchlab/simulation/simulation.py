@@ -105,6 +105,9 @@ class Simulation(ForecastsStarts):
         made = RunOptions.of(options, arguments, function="Simulation()")
         components = python_components(policy, observers, made.controls)
         initial = given_state(initial_state)
+        if initial is not None and made.explain:
+            rule = "not supported in a run with an initial_state, whose jobs have waited before"
+            raise SimulationError(f"explain = True; {rule}. Leave one of them out.")
         begun = None if initial is None else initial.first_submission
         self._run = Run.begin((workload, system, policy), components, made, events, begun)
         if initial is not None:
@@ -419,6 +422,9 @@ class Simulation(ForecastsStarts):
         run = self._run.fork()
         run.depth += 1
         if policy is not None:
+            if self._run.options.explain:
+                rule = "look_ahead() cannot go on under another policy if explain = True"
+                raise SimulationError(f"policy = {policy}; {rule}. Leave policy or explain out.")
             run.adopt(as_policy(policy).on(self.system.policy))
         if not clairvoyant:
             run.assume_estimates()
