@@ -117,6 +117,8 @@ pub struct JobKind {
     pub time_limit: i64,
     /// The reservation that the jobs use; [`NONE`] for none.
     pub reservation: u32,
+    /// 1 + the slot of a job that was submitted before it entered the queue, since fewer jobs overtake it; otherwise 0.
+    pub apart: u32,
 }
 
 /// The result of a trial of jobs of one kind, in the node set of the last gate.
@@ -130,9 +132,12 @@ pub struct Fit {
     pub request: u32,
     /// The resource that they lack most, or the reservation in the way; [`NONE`] for none.
     pub subject: u32,
-    /// Jobs of the kind that were submitted before this would fit without overtakers; inner None if none would, outer
-    /// None until it is asked for.
-    pub below: Option<Option<Submission>>,
+    /// Jobs of the kind that were submitted before this would fit without overtakers; None if none would.
+    pub below: Option<Submission>,
+    /// True if gates of jobs of the kind may differ from those at the look before.
+    pub has_changed: bool,
+    /// What jobs of the kind ask for, and what is free of it, once it was asked for.
+    pub amounts: Option<(i64, i64)>,
     /// Where jobs of the kind would start, once it was asked for.
     pub trial: Option<FitTrial>,
 }
@@ -150,6 +155,8 @@ pub struct FitTrial {
     pub shadow: f64,
     /// True if the head would not fit then beside such a job; None until it is asked for.
     pub takes: Option<bool>,
+    /// The earliest instant at which it would fit beside a job that never ends; None until it is asked for.
+    pub beside: Option<f64>,
 }
 
 /// What the latest look found, so that the next one examines less.
@@ -191,16 +198,21 @@ pub struct Waiting {
     pub kind: u32,
 }
 
-/// A running job that was submitted after some waiting job, and started while that waited.
+/// A running job.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Overtaker {
+pub struct Running {
     /// Its submission.
     pub submission: Submission,
     /// The job.
     pub job: u32,
     /// Its start.
     pub start: f64,
+    /// What it holds of the first resource.
+    pub held: i64,
 }
+
+/// Stands for the kind of a job whose gate is not known yet.
+pub const NEW: u32 = u32::MAX;
 
 /// The gates of jobs, in columns.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -209,8 +221,10 @@ pub struct GateLog {
     pub waiting: Vec<Waiting>,
     /// The jobs outside the queue, with their gate and its begin.
     outside: BTreeMap<u32, (Gate, f64)>,
-    /// Running jobs that may overtake some waiting job, by submission; some of them may have ended.
-    pub overtakers: Vec<Overtaker>,
+    /// Their kinds, or [`NEW`], so that a look reads little.
+    pub marks: Vec<u32>,
+    /// The running jobs by submission; after interruptions also some that have ended.
+    pub running: Vec<Running>,
     kinds: BTreeMap<JobKind, u32>,
     /// The latest look.
     #[serde(skip)]
@@ -295,6 +309,7 @@ impl GateLog {
             let (gate, numbers) = (None, Numbers::default());
             let waiting = Waiting { submission, job, entered: now, gate, numbers, since: now, kind };
             self.waiting.insert(at, waiting);
+            self.marks.insert(at, NEW);
         }
     }
 
@@ -314,6 +329,7 @@ impl GateLog {
     pub fn remove(&mut self, submission: Submission, now: f64) {
         if let Ok(at) = self.waiting.binary_search_by_key(&submission, |each| each.submission) {
             let each = self.waiting.remove(at);
+            self.marks.remove(at);
             if let Some(gate) = each.gate {
                 self.add(each.job, gate, each.numbers, (each.since, now));
             }
@@ -328,13 +344,14 @@ impl GateLog {
         for at in first..waiting.len() {
             let each = waiting[at];
             if stays(&each) {
-                waiting[kept] = each;
+                (waiting[kept], self.marks[kept]) = (each, self.marks[at]);
                 kept += 1;
             } else if let Some(gate) = each.gate {
                 self.add(each.job, gate, each.numbers, (each.since, now));
             }
         }
         waiting.truncate(kept);
+        self.marks.truncate(kept);
         self.waiting = waiting;
         true
     }
@@ -346,6 +363,7 @@ impl GateLog {
             self.add(before.job, old, before.numbers, (before.since, now));
         }
         self.waiting[at] = Waiting { gate: Some(gate), numbers, since: now, ..before };
+        self.marks[at] = before.kind;
     }
 
     /// Records the gates of the jobs outside the queue. O(their number).
@@ -368,9 +386,16 @@ impl GateLog {
         !self.outside.is_empty()
     }
 
-    /// Records a job that starts now as one that may overtake waiting ones.
-    pub fn start(&mut self, submission: Submission, job: u32, now: f64) {
-        let at = self.overtakers.partition_point(|each| each.submission < submission);
-        self.overtakers.insert(at, Overtaker { submission, job, start: now });
+    /// Records a job that starts now.
+    pub fn start(&mut self, running: Running) {
+        let at = self.running.partition_point(|each| each.submission < running.submission);
+        self.running.insert(at, running);
+    }
+
+    /// Records that a job runs no more.
+    pub fn end(&mut self, submission: Submission) {
+        if let Ok(at) = self.running.binary_search_by_key(&submission, |each| each.submission) {
+            self.running.remove(at);
+        }
     }
 }

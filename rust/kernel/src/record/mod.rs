@@ -31,7 +31,7 @@ pub use column::{Column, Columns, Log};
 pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use gates::{
-    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NONE, Numbers, OVERTAKERS, Overtaker,
+    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
     Submission, Waiting,
 };
 pub use intervals::{AllocationIntervals, Interruptions};

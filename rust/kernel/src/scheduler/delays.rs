@@ -100,14 +100,10 @@ impl Heads {
         !shadow.clone().leaves_room(view, allocator, trial, &mut availability.clone())
     }
 
-    /// Return when the head could start beside a job that would delay it.
-    pub fn delay(&mut self, view: View<'_>, allocator: &Allocator, trial: Trial<'_>) -> Option<Delay> {
-        let end = view.supposed_end(trial.job, trial.placement);
-        let (shadow, _) = self.reservation(view, allocator, trial)?;
-        // Before the job ends the head has to fit beside it, and afterwards as if it had not run.
-        let beside = shadow.time_beside(view, allocator, trial);
-        let delayed = if beside <= end { beside } else { end.max(shadow.time) };
-        Some(Delay { job: shadow.head, start: shadow.time, delayed })
+    /// Return the earliest instant at which the head on whose nodes a job would start fits beside it, if it never ends.
+    pub fn time_beside(&mut self, view: View<'_>, allocator: &Allocator, trial: Trial<'_>) -> f64 {
+        let reservation = self.reservation(view, allocator, trial);
+        reservation.map_or(f64::INFINITY, |(shadow, _)| shadow.time_beside(view, allocator, trial))
     }
 
     fn reservation(

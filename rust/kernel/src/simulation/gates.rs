@@ -10,7 +10,7 @@ use crate::cluster::{
 };
 use crate::placement::Allocator;
 use crate::record::{
-    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NONE, Numbers, OVERTAKERS, Overtaker,
+    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
     Submission, Waiting,
 };
 use crate::scheduler::{Delay, Delays, Scheduler, Trial, limiting_resource};
@@ -28,7 +28,8 @@ impl<F: Feed> Simulation<F> {
         let view = self.view();
         let now = view.now();
         for &job in view.state.queue.arrived.iter().filter(|&&job| view.is_in_queue(job)) {
-            let kind = log.kind_of(kind_of(view, job));
+            let apart = if Time(now) == submission(view, job).0 { 0 } else { job + 1 };
+            let kind = log.kind_of(JobKind { apart, ..kind_of(view, job) });
             log.enter(submission(view, job), job, now, kind);
         }
         for &job in &view.state.started {
@@ -39,8 +40,12 @@ impl<F: Feed> Simulation<F> {
             let is_queued = |job| view.state.jobs.state(job) == JobState::Queued && !on_hold.contains(&job);
             log.leave(now, |each| is_queued(each.job));
         }
+        for &job in &view.state.ended {
+            log.end(submission(view, job));
+        }
         for &job in &view.state.started {
-            log.start(submission(view, job), job, now);
+            let held = if holds_one_resource(view) { held_in(view, job, NodeSetId::ALL, 0) } else { 0 };
+            log.start(Running { submission: submission(view, job), job, start: now, held });
         }
         self.recorders.gates = Some(log);
     }
@@ -56,7 +61,6 @@ impl<F: Feed> Simulation<F> {
             log.look_outside(outside.map(|&job| (job, Gate::of(outside_kind(view.need_of(job))))), now);
         }
         if log.waiting.is_empty() {
-            log.overtakers.retain(|each| each.start >= now);
             log.memo.changes = None;
         } else {
             self.look_at_queue(&mut log);
@@ -75,18 +79,25 @@ impl<F: Feed> Simulation<F> {
                 self.state.refresh_priorities(&self.scenario, &self.priority);
             }
         }
-        if matches!(self.scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_)) {
+        // Reservations matter to jobs that fit only. Jobs over a limit may be outside the queue order.
+        let some_may_fit = self.state.limited.is_some() || self.view().may_start_some();
+        if some_may_fit && matches!(self.scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_)) {
             self.state.complete_expected_ends(&self.scenario);
         }
+        if log.running.len() != self.state.running.len() || self.agenda.releases_early {
+            drop_ended(self.view(), log);
+        }
         let view = View { scenario: &self.scenario, state: &self.state };
-        let overtakers = current_overtakers(view, log);
+        let running = std::mem::take(&mut log.running);
         let mut look = Look {
             view,
             allocator: &self.allocator,
             is_blocking,
-            delays: Delays::of(&self.scheduler, view),
+            delays: some_may_fit.then(|| Delays::of(&self.scheduler, view)).flatten(),
             stopper: None,
-            overtakers: &overtakers,
+            running: &running,
+            first: log.waiting.first().map(|each| each.submission),
+            holds_one_resource: holds_one_resource(view),
             kinds: Vec::new(),
             epoch: 0,
             look: 0,
@@ -100,7 +111,7 @@ impl<F: Feed> Simulation<F> {
         }
         log.memo.fits = std::mem::take(&mut look.kinds);
         drop(look);
-        log.overtakers = overtakers;
+        log.running = running;
     }
 }
 
@@ -120,6 +131,7 @@ fn kind_of(view: View<'_>, job: u32) -> JobKind {
         tasks: row.tasks,
         time_limit: calendar.map_or(0, |_| ordered_bits(view.state.jobs.time_limit(job))),
         reservation: calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE),
+        apart: 0,
     }
 }
 
@@ -133,18 +145,12 @@ fn outside_kind(reason: Reason) -> GateKind {
     }
 }
 
-/// Take the overtakers that hold nodes, and are behind some waiting job, out of the log.
-fn current_overtakers(view: View<'_>, log: &mut GateLog) -> Vec<Overtaker> {
-    let mut overtakers = std::mem::take(&mut log.overtakers);
-    let first = log.waiting.first().map(|each| each.submission);
-    overtakers.retain(|each| {
-        let jobs = &view.state.jobs;
-        // A job that enters at this instant may have been submitted before one that started.
-        (first.is_some_and(|first| first < each.submission) || each.start >= view.now())
-            && Time(jobs.start_time(each.job)) == Time(each.start)
-            && view.state.holds_nodes(each.job)
+/// Remove the jobs from the running jobs of the log that hold their nodes no more, or have started again.
+fn drop_ended(view: View<'_>, log: &mut GateLog) {
+    let state = view.state;
+    log.running.retain(|each| {
+        Time(state.jobs.start_time(each.job)) == Time(each.start) && state.holds_nodes(each.job)
     });
-    overtakers
 }
 
 /// A job that closed nodes to those behind it.
@@ -165,7 +171,11 @@ struct Look<'a> {
     delays: Option<Delays<'a>>,
     /// The job at which the pass stopped, if it stops at one.
     stopper: Option<u32>,
-    overtakers: &'a [Overtaker],
+    /// The running jobs by submission.
+    running: &'a [Running],
+    /// The submission of the first waiting job.
+    first: Option<Submission>,
+    holds_one_resource: bool,
     /// Results of trials by kind of job.
     kinds: Vec<Fit>,
     epoch: u64,
@@ -212,17 +222,28 @@ impl Look<'_> {
         rank.map(|rank| rank.job)
     }
 
-    /// Examine the jobs by submission: those without a gate, or all.
+    /// Examine the jobs by submission: those without a gate, or those with one that may have changed.
     fn by_submission(&mut self, log: &mut GateLog, is_full: bool) {
-        for at in 0..log.waiting.len() {
-            if is_full || log.waiting[at].gate.is_none() {
-                let gate = match self.of_job(log, at) {
-                    Some(gate) => gate,
-                    None => self.of_rule(&log.waiting[at]),
-                };
-                self.note(log, at, gate, None);
+        let each = self.view.state.limited.is_some();
+        for at in 0..log.marks.len() {
+            let kind = log.marks[at];
+            if kind != NEW && !(is_full && (each || self.has_changed(kind, &log.waiting[at]))) {
+                continue;
             }
+            let gate = match self.of_job(log, at) {
+                Some(gate) => gate,
+                None => self.of_rule(&log.waiting[at]),
+            };
+            self.note(log, at, gate, None);
         }
+    }
+
+    /// Return whether gates of jobs of a kind may have changed since the latest look.
+    fn has_changed(&mut self, kind: u32, each: &Waiting) -> bool {
+        if self.kinds[kind as usize].epoch != self.epoch {
+            self.fit(each);
+        }
+        self.kinds[kind as usize].has_changed
     }
 
     /// Examine the jobs in the order of the queue, and close what the rule closes.
@@ -278,13 +299,20 @@ impl Look<'_> {
         }
         if view.scenario.calendar.is_some() {
             // Events may have changed the limit of the job.
-            log.waiting[at].kind = log.kind_of(kind_of(view, job));
+            let each = log.waiting[at];
+            let apart = if Time(each.entered) == each.submission.0 { 0 } else { job + 1 };
+            log.waiting[at].kind = log.kind_of(JobKind { apart, ..kind_of(view, job) });
             self.kinds.resize(log.kinds(), Fit::default());
         }
         let each = &log.waiting[at];
         let fit = self.fit(each);
         let kind = fit.gate?;
-        let detail = if kind == GateKind::Resources { self.held_by(each, fit) } else { NONE };
+        let by_overtakers = fit.below.is_some_and(|below| each.submission < below);
+        let detail = match kind {
+            GateKind::Resources if by_overtakers => OVERTAKERS,
+            GateKind::Resources => EARLIER,
+            _ => NONE,
+        };
         Some(Gate { kind, subject: fit.subject, detail })
     }
 
@@ -301,7 +329,12 @@ impl Look<'_> {
                 fit = Some(other);
             }
         }
-        let fit = Fit { epoch: self.epoch, ..fit.unwrap_or_default() };
+        let mut fit = Fit { epoch: self.epoch, ..fit.unwrap_or_default() };
+        if fit.gate == Some(GateKind::Resources) {
+            fit.below = self.fits_below(each, fit.request);
+        }
+        let found = |fit: Fit| (fit.gate, fit.request, fit.subject, fit.below);
+        fit.has_changed = known.epoch + 1 != self.epoch || fit.gate.is_none() || found(fit) != found(known);
         self.kinds[each.kind as usize] = fit;
         fit
     }
@@ -405,60 +438,36 @@ impl Look<'_> {
         nodes.filter(|&node| !closed.contains(node)).map(|node| machine.free_of(node)[resource]).sum()
     }
 
-    /// Return whether the nodes that a job lacks are held by overtakers.
-    fn held_by(&mut self, each: &Waiting, fit: Fit) -> u32 {
-        let behind = self.overtakers.partition_point(|other| other.submission <= each.submission);
-        if behind == self.overtakers.len() {
-            return EARLIER;
-        }
-        let is_held = if Time(each.entered) == each.submission.0 {
-            let below = match fit.below {
-                Some(below) => below,
-                None => {
-                    let below = self.fits_below(each.job, fit.request, |_| true);
-                    self.kinds[each.kind as usize].below = Some(below);
-                    below
-                }
-            };
-            below.is_some_and(|below| each.submission < below)
-        } else {
-            let overtakes =
-                |other: &Overtaker| other.submission > each.submission && other.start >= each.entered;
-            self.fits_below(each.job, fit.request, overtakes).is_some()
-        };
-        if is_held { OVERTAKERS } else { EARLIER }
-    }
-
-    /// Free the nodes of overtakers, the last submitted first, until a job fits. Return the last one that this takes.
-    fn fits_below(
-        &self,
-        job: u32,
-        request: u32,
-        overtakes: impl Fn(&Overtaker) -> bool,
-    ) -> Option<Submission> {
-        let view = self.view;
-        let want = view.placement_request_of(job, request);
+    /// Free the nodes of overtakers of a job, and of others of its kind, the last submitted first, until it fits. Return the
+    /// last one that this takes: jobs of the kind before it would fit without their overtakers.
+    fn fits_below(&self, each: &Waiting, request: u32) -> Option<Submission> {
+        let (view, first) = (self.view, self.first?);
+        // A job that entered the queue at its submission was there when those started that were submitted after it.
+        let is_late = Time(each.entered) != each.submission.0;
+        let first = if is_late { each.submission } else { first };
+        let behind = self.running.iter().rev().take_while(|other| other.submission > first);
+        let mut behind = behind.filter(|other| !is_late || other.start >= each.entered).peekable();
+        behind.peek()?;
+        let want = view.placement_request_of(each.job, request);
         let closed = self.under_way(&want);
-        let mut behind = self.overtakers.iter().rev().filter(|other| overtakes(other));
         if closed.is_empty()
-            && let Some(resource) = limiting_resource(view, self.allocator, job, request)
+            && let Some(resource) = limiting_resource(view, self.allocator, each.job, request)
         {
             let set = want.request.nodes;
             let mut lacking = want.need(resource) - view.state.machine.total_free_in(set)[resource];
-            return behind
-                .find(|other| {
-                    lacking -= held_in(view, other.job, set, resource);
-                    lacking <= 0
-                })
-                .map(|other| other.submission);
+            let is_enough = |other: &&Running| {
+                let is_known = self.holds_one_resource;
+                lacking -= if is_known { other.held } else { held_in(view, other.job, set, resource) };
+                lacking <= 0
+            };
+            return behind.find(is_enough).map(|other| other.submission);
         }
         let mut machine = view.state.machine.clone();
-        behind
-            .find(|other| {
-                machine.give_back(view.running_request(other.job), view.state.jobs.placement(other.job));
-                self.holds(&machine, &want, &closed)
-            })
-            .map(|other| other.submission)
+        let is_enough = |other: &&Running| {
+            machine.give_back(view.running_request(other.job), view.state.jobs.placement(other.job));
+            self.holds(&machine, &want, &closed)
+        };
+        behind.find(is_enough).map(|other| other.submission)
     }
 
     /// Return the gate of a job that fits, where no limit closes partitions.
@@ -558,7 +567,14 @@ impl Look<'_> {
         let trial = Trial { job, request: view.scenario.requests.get(request), placement };
         let head = heads.head_on(*view, placement);
         let shadow = heads.shadow_time(*view, allocator, trial);
-        Some(FitTrial { look: *look, head, ready: view.ready_on(placement), shadow, takes: None })
+        Some(FitTrial {
+            look: *look,
+            head,
+            ready: view.ready_on(placement),
+            shadow,
+            takes: None,
+            beside: None,
+        })
     }
 
     fn takes_from_head(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> bool {
@@ -569,52 +585,89 @@ impl Look<'_> {
         heads.takes_from_head(*view, allocator, trial)
     }
 
-    /// Return the delay of the first job with a reservation that a job delays: of EASY's head, whether it does or not.
+    /// Return the delay of the first of several reservations that a job delays.
     fn delay(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> Option<Delay> {
         let request = self.place(job, closed)?;
         let Self { view, allocator, delays, placement, .. } = self;
         let trial = Trial { job, request: view.scenario.requests.get(request), placement };
-        match delays.as_mut()? {
-            Delays::Heads(heads) => heads.delay(*view, allocator, trial),
-            Delays::Several(several) => several.delay(*view, allocator, trial),
-        }
+        let Some(Delays::Several(several)) = delays else { return None };
+        several.delay(*view, allocator, trial)
+    }
+
+    /// Return the delay of EASY's head by a job that was found to delay it.
+    fn delay_of_head(&mut self, each: &Waiting, closed: Option<&ClosedPartitions>) -> Option<Delay> {
+        let mut trial = self.kinds[each.kind as usize].trial?;
+        let beside = match trial.beside {
+            Some(beside) => beside,
+            None => {
+                let request = self.place(each.job, closed)?;
+                let Self { view, allocator, delays, placement, .. } = self;
+                let Some(Delays::Heads(heads)) = delays else { return None };
+                let request = view.scenario.requests.get(request);
+                heads.time_beside(*view, allocator, Trial { job: each.job, request, placement })
+            }
+        };
+        trial.beside = Some(beside);
+        self.kinds[each.kind as usize].trial = Some(trial);
+        let end = trial.ready + self.view.state.jobs.estimate(each.job);
+        // Before the job ends the head has to fit beside it, and afterwards as if it had not run.
+        let delayed = if beside <= end { beside } else { end.max(trial.shadow) };
+        Some(Delay { job: trial.head?, start: trial.shadow, delayed })
     }
 
     /// Return the numbers of a gate.
     fn numbers(&mut self, each: &Waiting, gate: Gate, closed: Option<&ClosedPartitions>) -> Numbers {
-        let view = self.view;
-        let fit = self.kinds[each.kind as usize];
-        let want = view.placement_request_of(each.job, fit.request);
-        let none = Numbers::default();
+        let (view, none) = (self.view, Numbers::default());
         match gate.kind {
-            GateKind::Unavailable => {
-                let most = view.state.machine.most_tasks_offered(want.request, &self.under_way(&want));
-                Numbers { asked: i64::from(want.tasks), free: most as i64, ..none }
-            }
-            GateKind::Resources if gate.subject != NONE => {
-                let resource = gate.subject as usize;
-                let free = self.free(&want, &self.under_way(&want), resource);
-                Numbers { asked: want.need(resource), free, ..none }
-            }
-            GateKind::Resources => {
-                let (reserved, machine) = (self.under_way(&want), &view.state.machine);
-                let nodes = machine.node_sets().nodes_from(want.request.nodes, 0);
-                let open = nodes.filter(|&node| !reserved.contains(node));
-                let free = open.map(|node| i64::from(machine.slots(node, want.request))).sum();
-                Numbers { asked: i64::from(want.tasks), free, ..none }
+            GateKind::Unavailable | GateKind::Resources => {
+                let known = self.kinds[each.kind as usize].amounts;
+                let (asked, free) = known.unwrap_or_else(|| self.amounts(each, gate));
+                self.kinds[each.kind as usize].amounts = Some((asked, free));
+                Numbers { asked, free, ..none }
             }
             GateKind::Window => {
+                let request = self.kinds[each.kind as usize].request;
+                let want = view.placement_request_of(each.job, request);
                 let begin = self.in_the_way(&want, &self.under_way(&want)).map(|(_, begin)| begin);
                 Numbers { hole: begin.map_or(f64::NAN, |begin| begin - view.now()), ..none }
             }
-            GateKind::WouldDelay => self.delay(each.job, closed).map_or(none, |delay| Numbers {
-                delay: delay.delayed - delay.start,
-                hole: delay.start - view.now(),
-                ..none
-            }),
+            GateKind::WouldDelay => {
+                let delay = match self.delays {
+                    Some(Delays::Heads(_)) => self.delay_of_head(each, closed),
+                    _ => self.delay(each.job, closed),
+                };
+                delay.map_or(none, |delay| Numbers {
+                    delay: delay.delayed - delay.start,
+                    hole: delay.start - view.now(),
+                    ..none
+                })
+            }
             _ => none,
         }
     }
+
+    /// Return what a job that does not fit asks for, and what is free of it.
+    fn amounts(&self, each: &Waiting, gate: Gate) -> (i64, i64) {
+        let machine = &self.view.state.machine;
+        let want = self.view.placement_request_of(each.job, self.kinds[each.kind as usize].request);
+        let closed = self.under_way(&want);
+        let tasks = i64::from(want.tasks);
+        if gate.kind == GateKind::Unavailable {
+            return (tasks, machine.most_tasks_offered(want.request, &closed) as i64);
+        }
+        if gate.subject != NONE {
+            let resource = gate.subject as usize;
+            return (want.need(resource), self.free(&want, &closed, resource));
+        }
+        let nodes = machine.node_sets().nodes_from(want.request.nodes, 0);
+        let open = nodes.filter(|&node| !closed.contains(node));
+        (tasks, open.map(|node| i64::from(machine.slots(node, want.request))).sum())
+    }
+}
+
+/// Return whether a single amount says what a job holds, on any nodes.
+fn holds_one_resource(view: View<'_>) -> bool {
+    view.state.machine.resources() == 1 && view.scenario.node_sets.count() == 1
 }
 
 /// Return the amount of a resource that a running job holds on the nodes of a set.
