@@ -55,6 +55,8 @@ def test_an_option_takes_the_same_everywhere() -> None:
     }
     # Results of several runs have the record in the folder of each.
     assert several.pop("--dispatch") == {"FILE": {"run"}, "flag": {"compare"}}
+    # A number of nodes, or what Slurm prints of its nodes.
+    assert several.pop("--nodes")["FILE"] == {"slurm forecast"}
     assert several.keys() == _OF_THEIR_COMMANDS
 
 

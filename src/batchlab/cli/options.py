@@ -45,6 +45,7 @@ __all__ = [
     "OutputFormat",
     "Seed",
     "SystemFile",
+    "Version",
     "amounts",
     "complete_log",
     "complete_machine",
@@ -323,6 +324,15 @@ NodeEvents = Annotated[
     NeedsTables("is about logs of Slurm"),
 ]
 
+Version = Annotated[
+    str | None,
+    typer.Option(
+        "--slurm-version",
+        metavar="V",
+        rich_help_panel=RULES,
+        help="Slurm's, as 22.05.8; the newest release that has all keys unless given.",
+    ),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
 OutputFormat = Annotated[
     Format, typer.Option("--format", rich_help_panel=OUTPUT, help="How to print the answer.")

@@ -9,6 +9,7 @@ import typer
 
 from batchlab.cli.declared_options import takes_reading_options, takes_run_options
 from batchlab.cli.failure import check_page, wrong_usage
+from batchlab.cli.live import forecast
 from batchlab.cli.node_events import outages_of
 from batchlab.cli.options import (  # typer reads the annotations
     OUTPUT,
@@ -17,6 +18,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     FormatOption,
     NodeEvents,
     OutputFormat,
+    Version,
     existing_file,
     out_file,
     whole_number,
@@ -45,7 +47,7 @@ with deferred(__name__):
     from batchlab.slurm import twin as slurm_twin
 
 
-__all__ = ["Submission", "Trace", "Version", "fit", "slurm", "what_if"]
+__all__ = ["Submission", "Trace", "fit", "slurm", "what_if"]
 
 
 Trace = Annotated[
@@ -54,15 +56,6 @@ Trace = Annotated[
         metavar="TRACE",
         help="The jobs: sacct, jobcomp, SWF, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or "
         "Parquet; or the name of a fetched log (batchlab traces); - for standard input.",
-    ),
-]
-Version = Annotated[
-    str | None,
-    typer.Option(
-        "--slurm-version",
-        metavar="V",
-        rich_help_panel=RULES,
-        help="Slurm's, as 22.05.8; the newest release that has all keys unless given.",
     ),
 ]
 Submission = Annotated[
@@ -366,3 +359,4 @@ def check(
 
 slurm.command()(fit)
 slurm.command("what-if")(what_if)
+slurm.command("forecast")(forecast)

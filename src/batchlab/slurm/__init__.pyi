@@ -45,6 +45,7 @@ from batchlab.slurm.controller import Outcome as Outcome
 from batchlab.slurm.controller import Precedence as Precedence
 from batchlab.slurm.controller import ReservedNodes as ReservedNodes
 from batchlab.slurm.controller import Situation as Situation
+from batchlab.slurm.dumps.forecast import LiveForecast as LiveForecast
 from batchlab.slurm.dumps.reading import read_dump as read_dump
 from batchlab.slurm.dumps.state import LiveJob as LiveJob
 from batchlab.slurm.dumps.state import LiveNode as LiveNode

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -10,10 +11,15 @@ import polars as pl
 
 from batchlab.core import rules
 from batchlab.core.arguments import checked
-from batchlab.core.node_ranges import ranges_of
+from batchlab.core.node_ranges import node_ranges, ranges_of
 from batchlab.errors import BatchlabError, DumpError, one_line, shown, suggest
-from batchlab.policy.policy import CONFIGURED, as_policy
+from batchlab.policy.policy import CONFIGURED, Policy, as_policy
+from batchlab.simulation.initial_state import InitialState
+from batchlab.simulation.simulation import Simulation
 from batchlab.slurm import translate
+from batchlab.slurm.dumps.forecast import LiveForecast, with_starts
+from batchlab.slurm.dumps.history import past_jobs, with_past_jobs
+from batchlab.slurm.dumps.outlook import Outlook
 from batchlab.slurm.dumps.remarks import Remarked
 from batchlab.slurm.dumps.requests import holding_of, shares_of
 from batchlab.slurm.dumps.reserved import reservations_of
@@ -22,11 +28,10 @@ from batchlab.workload import Header, Workload
 from batchlab.workload.dependencies import without_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from batchlab.policy.policy import Policy
     from batchlab.slurm import LiveJob, LiveReservation, LiveState, SlurmConfiguration
     from batchlab.slurm.dumps.rows import LiveRow
     from batchlab.system import System
@@ -36,6 +41,8 @@ __all__ = ["LiveTranslation", "translate_dump"]
 _BY_PRIORITY: Final = 'expression("-priority")'
 _MOST_SUGGESTED: Final = 1000
 _MOST_NAMED: Final = 5
+_LATEST_CYCLE: Final = 1.0
+"""A job that could start does so in the first pass."""
 _NO_NODES = "no dump of the nodes: their states are those of slurm.conf, and hidden jobs are not noticed"
 _UNLISTED = "nodes of slurm.conf that are not in the dump of the nodes are out of service"
 _HIDDEN = "nodes with CPUs that no job of the dump holds are out of service"
@@ -63,10 +70,13 @@ class LiveTranslation:
     running
         The jobs that run: ``row`` (in `workload`), ``job_id``, ``start_time`` (s since the origin),
         ``nodes`` (numbers of the nodes) and ``node_tasks`` (its tasks on each of them).
+    ended
+        The jobs of the history: ``job_id`` in `workload`, where they follow the others, ``start_time`` and
+        ``end_time`` (s since the origin).
     held
         Rows of the jobs that will not start: held, or waiting for what cannot come.
     records
-        The record of the dump of each row of `workload`.
+        The record of the dump of each row of `workload`; none of the history.
     remarks
         Missing fields of the dump, and fields that the model does not honour.
     """
@@ -79,9 +89,137 @@ class LiveTranslation:
     now: float
     origin: float
     running: pl.DataFrame = field(repr=False)
+    ended: pl.DataFrame = field(repr=False)
     held: npt.NDArray[np.int64] = field(repr=False)
     records: tuple[LiveJob, ...] = field(repr=False)
     remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def initial_state(self) -> InitialState:
+        """The state in which a simulation of `workload` on `system` begins: now.
+
+        Raises
+        ------
+        WorkloadError
+            If the state breaks a rule.
+        """
+        running = self.running.drop("row").with_columns(state=pl.lit("running"))
+        held = self.workload.jobs[self.held.tolist()].select("job_id", state=pl.lit("held"))
+        ended = self.ended.with_columns(state=pl.lit("completed"))
+        jobs = pl.concat([running, held, ended], how="diagonal")
+        drained = [node for first, end in node_ranges(self.system.down) for node in range(first, end)]
+        return InitialState(self.now, jobs, drained=drained)
+
+    @property
+    def delay(self) -> float:
+        """Seconds within which the scheduler finds a job that could start."""
+        return _LATEST_CYCLE
+
+    @cached_property
+    def stand_in(self) -> Policy:
+        """The policy of simulations that begin now: `slurm` does not support initial states.
+
+        It has the order of `policy`, and *conservative* backfilling, which plans all waiting jobs as Slurm's
+        backfill does; none under ``sched/builtin``.
+        """
+        is_backfill = self.configuration.scheduler.type == "backfill"
+        return Policy(order=self.policy.order, backfill="conservative" if is_backfill else "none")
+
+    def with_jobs(self, jobs: pl.DataFrame) -> Workload:
+        """Return a workload with other columns of the same jobs, such as other time limits."""
+        return _workload(jobs, self.origin)
+
+    def simulation(self, workload: Workload | None = None) -> Simulation:
+        """Return a simulation that begins now, under `stand_in`.
+
+        Parameters
+        ----------
+        workload
+            The jobs, if they differ from `workload` in some columns.
+        """
+        chosen = self.workload if workload is None else workload
+        return Simulation(chosen, self.system, self.stand_in, initial_state=self.initial_state)
+
+    @checked(DumpError)
+    def outlook(self, limits: Collection[int] | bool = True) -> pl.DataFrame:
+        """Return why each job waits, what stands before it, and what would let it start.
+
+        Parameters
+        ----------
+        limits
+            Slurm's numbers of the jobs for which ``largest_limit`` is computed: about ten simulations of a
+            scheduling cycle for a job that can be backfilled, two for any other. True for all jobs.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per waiting job, and per task of an array:
+
+            - ``job_id``, ``slurm_id``, ``partition``, ``time_limit`` (s), ``reason`` (Slurm's), ``cause`` (in
+              words);
+            - ``jobs_before``, ``core_hours_before``: eligible jobs of higher priority that share a partition,
+              and their CPUs × time limits; null for a job that is held, depends on others or begins later;
+            - ``planned_start``: s from now, if every job runs to its limit; null if it is not within a week;
+            - ``largest_limit``: s, the largest time limit up to its own with which it would start now; null
+              if none would, if it is not computed, and for all but the first task of an array.
+
+        Raises
+        ------
+        WorkloadError
+            If the dump describes no possible state of the machine.
+        """
+        return Outlook(self).table(limits)
+
+    @checked(DumpError)
+    def forecast(
+        self,
+        samples: int = 200,
+        quantiles: Sequence[float] = (0.1, 0.5, 0.9),
+        *,
+        jobs: Collection[int] | None = None,
+        limits: bool = True,
+        seed: int = 0,
+        **options: object,
+    ) -> LiveForecast:
+        """Forecast when waiting jobs start.
+
+        Run times are drawn from the history, if there is one.
+
+        Parameters
+        ----------
+        samples, quantiles, seed
+            As for `batchlab.Simulation.forecast`.
+        jobs
+            Slurm's numbers of the jobs in the answer. [default: all waiting jobs]
+        limits
+            False to leave out ``largest_limit`` (see `outlook`).
+        **options
+            Further arguments of `batchlab.Simulation.forecast`, such as ``horizon``, ``draws`` and
+            ``correlation``.
+
+        Returns
+        -------
+        LiveForecast
+
+        Raises
+        ------
+        SimulationError
+            If an argument is invalid.
+        WorkloadError
+            If the dump describes no possible state of the machine.
+        """
+        chosen = None if jobs is None else frozenset(jobs)
+        outlook = Outlook(self).table(limits=(limits if chosen is None else chosen) if limits else False)
+        # Draws are shares of limits: a job without one has that of its estimate.
+        bounded = pl.min_horizontal("time_limit", "requested_time").alias("time_limit")
+        simulation = self.simulation(self.with_jobs(self.workload.jobs.with_columns(bounded)))
+        found = simulation.forecast(samples, quantiles, seed=seed, **options)  # type: ignore[arg-type]  # its own
+        if chosen is not None:
+            rows = [row for row, job in enumerate(self.records) if job.job_id in chosen]
+            outlook = outlook.filter(pl.col("job_id").is_in(self.workload.jobs["job_id"][rows].implode()))
+        table = with_starts(outlook, found)
+        policy, history = str(self.stand_in), self.ended.height
+        return LiveForecast(self.state, policy, history, self.remarks, found, table)
 
 
 @checked(DumpError)
@@ -91,6 +229,7 @@ def translate_dump(
     *,
     order: Literal["configured", "dump"] = "configured",
     incomplete: Literal["raise", "keep"] = "raise",
+    history: Workload | None = None,
 ) -> LiveTranslation:
     """Build jobs, machine and policy from the state of a live cluster and its configuration.
 
@@ -106,6 +245,9 @@ def translate_dump(
     incomplete
         ``"raise"`` refuses a dump with busy CPUs that no job in it holds (``PrivateData=jobs`` hides the jobs
         of other users); ``"keep"`` takes such nodes out of service, with a remark.
+    history
+        Jobs that ended on the cluster, such as a log of `batchlab.read_sacct`: they count in the usage of
+        accounts, and as past jobs of their users.
 
     Returns
     -------
@@ -125,11 +267,15 @@ def translate_dump(
     _check_nodes(state, places)
     if incomplete == "raise":
         _check_complete(state)
-    origin = _origin(state)
+    past = None if history is None else past_jobs(history, state.now)
+    origin = _origin(state, past)
     system = _system(state, configuration, places, origin, remarks)
     rows = rows_of(state, system, remarks)
     shares = _shares(state, configuration)
     table = table_of(rows, state, configuration, system, shares=shares, origin=origin, remarks=remarks)
+    ended = pl.DataFrame(schema={"job_id": pl.Int64, "start_time": pl.Float64, "end_time": pl.Float64})
+    if past is not None:
+        table, ended = with_past_jobs(table, past, system, origin)
     policy = as_policy(CONFIGURED).on(system.policy)
     try:
         workload = _workload(table, origin)
@@ -145,21 +291,23 @@ def translate_dump(
         now=state.now - origin,
         origin=origin,
         running=_running(rows, shares, places, state.now, origin),
+        ended=ended,
         held=np.array([at for at, row in enumerate(rows) if row.is_held], np.int64),
         records=tuple(row.job for row in rows),
         remarks=remarks.as_text(),
     )
 
 
-def _origin(state: LiveState) -> float:
+def _origin(state: LiveState, past: pl.DataFrame | None) -> float:
     """Return the last whole minute before the first submission."""
+    first = [] if past is None or past.is_empty() else [float(past["submit_time"].to_numpy().min())]
     instants = (
         each
         for job in (*state.running, *state.waiting)
         for each in (job.submit_time, job.start_time)
         if each is not None
     )
-    return min([state.now, *instants]) // 60 * 60
+    return min([state.now, *first, *instants]) // 60 * 60
 
 
 def _check_nodes(state: LiveState, places: Mapping[str, int]) -> None:

@@ -1,0 +1,140 @@
+"""``batchlab slurm forecast``: when the waiting jobs of a live cluster start."""
+
+from __future__ import annotations
+
+from pathlib import Path  # typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from batchlab.cli.failure import wrong_usage
+from batchlab.cli.options import (  # typer reads the annotations
+    OUTPUT,
+    RULES,
+    OutputFormat,
+    Seed,
+    Version,
+    whole_number,
+)
+from batchlab.cli.output import as_json, print_blocks
+from batchlab.core.lazy import deferred
+
+if TYPE_CHECKING:
+    from batchlab.slurm import LiveForecast
+
+with deferred(__name__):
+    from batchlab import slurm as batchlab_slurm
+    from batchlab import workload as batchlab_workload
+
+__all__ = ["forecast"]
+
+_DUMPS = "The dumps"
+
+
+def _dump(text: str) -> object:
+    """Describe an option with a file."""
+    return typer.Option(metavar="FILE", exists=True, dir_okay=False, rich_help_panel=_DUMPS, help=text)
+
+
+_Configuration = Annotated[
+    Path,
+    typer.Option(
+        "--conf",
+        metavar="DIR",
+        exists=True,
+        rich_help_panel=RULES,
+        help="A folder with slurm.conf, or the file.",
+    ),
+]
+_Squeue = Annotated[
+    Path,
+    _dump("Output of squeue --json, scontrol show job, or squeue -o with the documented format."),
+]
+_Now = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME",
+        rich_help_panel=_DUMPS,
+        help="Time of the dumps: seconds since 1970 (date +%s), or 2024-03-01T10:00:00.",
+    ),
+]
+_Nodes = Annotated[Path | None, _dump("Output of sinfo --json, or scontrol show node.")]
+_Reservations = Annotated[Path | None, _dump("Output of scontrol show reservation.")]
+_Sprio = Annotated[Path | None, _dump("Output of sprio.")]
+_History = Annotated[Path | None, _dump("Jobs that ended: output of sacct, for run times and usage.")]
+_Zone = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", rich_help_panel=_DUMPS, help="Time zone of dumps as text, as Europe/Berlin."
+    ),
+]
+_Incomplete = Annotated[
+    bool,
+    typer.Option(
+        "--incomplete",
+        rich_help_panel=_DUMPS,
+        help="Accept dumps in which jobs are hidden: their nodes are out of service.",
+    ),
+]
+_Order = Annotated[
+    Literal["configured", "dump"],
+    typer.Option(
+        rich_help_panel=RULES, help="Order of the jobs: as configured, or Slurm's priorities of now."
+    ),
+]
+_Jobs = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--job",
+        metavar="ID",
+        rich_help_panel=OUTPUT,
+        help="Number of a waiting job; once for each. All waiting jobs unless given.",
+    ),
+]
+_Samples = Annotated[int, whole_number("Simulated futures.", RULES)]
+
+
+def forecast(
+    *,
+    conf: _Configuration,
+    squeue: _Squeue,
+    now: _Now,
+    nodes: _Nodes = None,
+    reservations: _Reservations = None,
+    sprio: _Sprio = None,
+    history: _History = None,
+    timezone: _Zone = "UTC",
+    incomplete: _Incomplete = False,
+    version: Version = None,
+    order: _Order = "configured",
+    samples: _Samples = 200,
+    seed: Seed = 0,
+    job: _Jobs = None,
+    form: OutputFormat = "text",
+) -> None:
+    """Forecast when the waiting jobs of a live cluster start, from dumps of its commands."""
+    configuration = batchlab_slurm.read_configuration(conf, version=version)
+    state = batchlab_slurm.read_dump(
+        squeue, now=now, nodes=nodes, reservations=reservations, priorities=sprio, timezone=timezone
+    )
+    past = None if history is None else batchlab_workload.read_sacct(history, timezone=timezone)
+    live = batchlab_slurm.translate_dump(
+        state,
+        configuration,
+        order=order,
+        incomplete="keep" if incomplete else "raise",
+        history=past,
+    )
+    known = {each.job_id for each in state.waiting}
+    for number in job or ():
+        if number not in known:
+            raise wrong_usage(
+                f"{number}: no such job waits in {squeue}. Give the number of one that does.", "--job"
+            )
+    found: LiveForecast = live.forecast(samples=samples, seed=seed, jobs=job)
+    for remark in live.remarks:
+        typer.echo(f"note: {remark}", err=True)
+    if form == "json":
+        typer.echo(as_json(found.to_dict()))
+    else:
+        print_blocks(*found.blocks())

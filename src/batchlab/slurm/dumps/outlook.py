@@ -1,0 +1,170 @@
+"""The waiting jobs of a live cluster: causes, positions in the queue, limits that would let them start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import polars as pl
+
+from batchlab.slurm.dumps.reasons import cause_of
+from batchlab.workload.columns import TIME_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import numpy.typing as npt
+
+    from batchlab.simulation import Simulation
+    from batchlab.slurm.dumps.state import LiveJob, LiveState
+    from batchlab.workload import Workload
+
+__all__ = ["Outlook"]
+
+_MINUTE = 60.0
+_HORIZON = 7 * 86_400.0
+_SCHEMA: dict[str, pl.DataType] = {
+    "job_id": pl.Int64(),
+    "slurm_id": pl.String(),
+    "partition": pl.String(),
+    "time_limit": pl.Float64(),
+    "reason": pl.String(),
+    "cause": pl.String(),
+    "jobs_before": pl.Int64(),
+    "core_hours_before": pl.Float64(),
+    "planned_start": pl.Float64(),
+    "largest_limit": pl.Float64(),
+}
+
+
+class Beginning(Protocol):
+    """What an outlook needs of a cluster: the attributes of `LiveTranslation`."""
+
+    @property
+    def state(self) -> LiveState:
+        """The state of the cluster."""
+
+    @property
+    def workload(self) -> Workload:
+        """The jobs."""
+
+    @property
+    def records(self) -> tuple[LiveJob, ...]:
+        """The record of each row."""
+
+    @property
+    def held(self) -> npt.NDArray[np.int64]:
+        """Rows of the jobs that will not start."""
+
+    @property
+    def now(self) -> float:
+        """The time of the dump."""
+
+    @property
+    def delay(self) -> float:
+        """Seconds within which a job that could start does."""
+
+    def with_jobs(self, jobs: pl.DataFrame) -> Workload:
+        """Return a workload with other columns."""
+
+    def simulation(self, workload: Workload | None = None) -> Simulation:
+        """Return a simulation that begins now."""
+
+
+class Outlook:
+    """The outlook of the waiting jobs of a live cluster.
+
+    Parameters
+    ----------
+    live
+        The jobs, the machine and the policy.
+    """
+
+    def __init__(self, live: Beginning) -> None:
+        self._live = live
+        self._jobs = live.workload.jobs
+        self._held = frozenset(live.held.tolist())
+        self._waiting = [row for row, job in enumerate(live.records) if job.waits]
+
+    def table(self, limits: Collection[int] | bool) -> pl.DataFrame:
+        """Return a row for each job that waits; see `LiveTranslation.outlook`."""
+        jobs, live = self._jobs, self._live
+        before = self._before()
+        planned = self._starts(live.workload, _HORIZON)
+        seen: set[int] = set()
+        numbers = jobs.select("job_id", "slurm_id", TIME_LIMIT).rows()
+        rows = []
+        for row in self._waiting:
+            job = live.records[row]
+            # The tasks of an array are alike: the first one tells.
+            is_wanted = (limits if isinstance(limits, bool) else job.job_id in limits) and row in before
+            largest = self._largest_limit(row) if is_wanted and job.job_id not in seen else None
+            seen.add(job.job_id)
+            start = planned[row]
+            rows.append(
+                (
+                    *(numbers[row][0], numbers[row][1], ",".join(job.partitions) or None, numbers[row][2]),
+                    *(job.reason, cause_of(job), *before.get(row, (None, None))),
+                    None if np.isnan(start) else max(float(start) - live.now, 0.0),
+                    largest,
+                )
+            )
+        return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+    def _is_eligible(self, row: int) -> bool:
+        job = self._live.records[row]
+        begins_later = (job.eligible_time or 0) > self._live.state.now
+        return row not in self._held and not job.dependency and not begins_later
+
+    def _before(self) -> dict[int, tuple[int, float]]:
+        """Return how many eligible jobs, and core hours, stand before each eligible job.
+
+        They have a higher priority, or the same and an earlier submission, and share a partition.
+        """
+        jobs = self._jobs
+        priority, submit = jobs["priority"].to_list(), jobs["submit_time"].to_list()
+        hours = (jobs["tasks"] * jobs["core"] * jobs["requested_time"] / 3600.0).to_list()
+        eligible = [row for row in self._waiting if self._is_eligible(row)]
+        eligible.sort(key=lambda row: (-priority[row], submit[row], row))
+        # Jobs of one set of partitions are counted together: there are few sets.
+        counts: dict[frozenset[str], tuple[int, float]] = {}
+        found: dict[int, tuple[int, float]] = {}
+        for row in eligible:
+            own = frozenset(self._live.records[row].partitions)
+            shared = [each for names, each in counts.items() if names & own or names == own]
+            found[row] = sum(count for count, _ in shared), sum(hour for _, hour in shared)
+            count, hour = counts.get(own, (0, 0.0))
+            counts[own] = count + 1, hour + hours[row]
+        return found
+
+    def _largest_limit(self, row: int) -> float | None:
+        """Return the largest time limit, whole minutes, with which a job would start now; None if none would.
+
+        The limits are halved: the job starts with the returned one, and not with one that is a minute longer.
+        """
+        own = float(self._jobs["requested_time"][row])
+        if self._starts_now(row, own):
+            return own
+        if not self._starts_now(row, _MINUTE):
+            return None
+        least, most = 1, int(own // _MINUTE) + 1
+        while most - least > 1:
+            middle = (least + most) // 2
+            if self._starts_now(row, middle * _MINUTE):
+                least = middle
+            else:
+                most = middle
+        return least * _MINUTE
+
+    def _starts_now(self, row: int, limit: float) -> bool:
+        is_job = pl.int_range(pl.len()) == row
+        names = ("run_time", "requested_time", TIME_LIMIT)
+        columns = [pl.when(is_job).then(limit).otherwise(pl.col(name)).alias(name) for name in names]
+        starts = self._starts(self._live.with_jobs(self._jobs.with_columns(columns)), self._live.delay)
+        return bool(np.isfinite(starts[row]))
+
+    def _starts(self, workload: Workload, seconds: float) -> npt.NDArray[np.float64]:
+        """Return the starts of jobs in a simulation of so many seconds from now; NaN if later."""
+        simulation = self._live.simulation(workload)
+        simulation.run_until(self._live.now + seconds)
+        return simulation.result().outcome.start_time
