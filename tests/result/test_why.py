@@ -275,3 +275,20 @@ def test_waiting_time_of_all_jobs() -> None:
     assert result.waiting_time("size").select("size", "wait").rows() == [(1, 130), (4, 90)]
     with pytest.raises(bl.ResultError, match="by = 'usr'; must be 'size' or a column of the jobs"):
         result.waiting_time("usr")
+
+
+def test_runs_that_did_not_begin_at_the_beginning() -> None:
+    """A run that is not over, or began in the middle, is not repeated."""
+    jobs = run("easy", BACKFILLED).workload
+    simulation = bl.Simulation(jobs, bl.System.homogeneous(nodes=1, resources={"core": 4}), "easy")
+    simulation.run_until(40)
+    for policy in ("easy", "first_fit"):
+        begun = bl.simulate(jobs, simulation.system, policy, initial_state=simulation.initial_state())
+        answer = begun.why(3)
+        if policy == "easy":
+            assert answer.what_if(without=[4]).earlier == 40
+        else:
+            with pytest.raises(bl.ResultError, match="from the beginning it has other starts"):
+                answer.what_if(without=[4])
+    with pytest.raises(bl.ResultError, match="cannot repeat this run"):
+        simulation.result().why(2).what_if(without=[4])

@@ -217,6 +217,7 @@ class WhatIf:
 
 def what_if(run: Waits, change: Change) -> WhatIf:
     """Run the jobs again with a change, and compare the starts."""
+    check_repeatable(run)
     result = rerun(run.result, change)
     kept = np.delete(np.arange(len(run.submit_times)), change.without)
     before, after = run.outcome.start_time[kept], result.outcome.start_time
@@ -248,14 +249,7 @@ def what_if(run: Waits, change: Change) -> WhatIf:
 
 
 def rerun(result: Explained, change: Change) -> Explained:
-    """Run the jobs of a result again, with a change.
-
-    Raises
-    ------
-    ResultError
-        If the run cannot be repeated.
-    """
-    check_repeatable(result)
+    """Run the jobs of a result again, with a change."""
     workload = change.applied(result.workload)
     simulate = import_late("batchlab.simulation", "simulate")
     events = events_of(result, change)
@@ -264,8 +258,28 @@ def rerun(result: Explained, change: Change) -> Explained:
     return cast("Explained", found)
 
 
-def check_repeatable(result: Explained) -> None:
-    """Raise if a run cannot be repeated: it had parts written in Python, which have a state."""
+def check_repeatable(run: Waits) -> None:
+    """Raise if a run cannot be repeated.
+
+    Parts written in Python have a state, and a result does not say whether its run began in the middle. So
+    the first change runs the jobs once more as they were.
+
+    Raises
+    ------
+    ResultError
+        If a run from the beginning is another one.
+    """
+    _check_parts(run.result)
+    if run.repeats is None:
+        again = rerun(run.result, Change(0, {})).outcome.start_time
+        run.repeats = np.array_equal(again, run.outcome.start_time, equal_nan=True)
+    if not run.repeats:
+        what = "it is not over, began in an initial state, or was changed on its way"
+        raise ResultError(f"what_if cannot repeat this run: from the beginning it has other starts; {what}.")
+
+
+def _check_parts(result: Explained) -> None:
+    """Raise if a run had parts written in Python."""
     rule = "Simulate the changed workload with new ones, and compare the results"
     if not result.policy.is_named:
         raise ResultError(

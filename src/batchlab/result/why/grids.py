@@ -63,7 +63,7 @@ class Earlier:
 
 def earlier(run: Waits, row: int, until: float, steps: int) -> Earlier:
     """Try limits from the run time to the requested time, and sizes from one task to those asked for."""
-    check_repeatable(run.result)
+    check_repeatable(run)
     jobs = run.result.workload.jobs
     asked, tasks = float(jobs["requested_time"][row]), int(jobs["tasks"][row])
     limits = [] if jobs["run_time"][row] is None else _limits(float(jobs["run_time"][row]), asked, steps)

@@ -83,11 +83,17 @@ class Waits:
     ----------
     result
         The run.
+
+    Attributes
+    ----------
+    repeats
+        Whether a run from the beginning has the same starts; None if that is not known yet.
     """
 
     def __init__(self, result: Explained) -> None:
         self.result = result
         self.outcome = result.outcome
+        self.repeats: bool | None = None
         jobs = result.workload.jobs
         self.job_ids = jobs["job_id"]
         self.submit_times: Floats = jobs["submit_time"].to_numpy()
