@@ -3,11 +3,11 @@
 //! The jobs of an initial state are submitted, started and ended at their own times, without passes: whatever follows
 //! from that (ends, limits, counts, usage, eligible times) is computed by the functions of a run. What does not follow
 //! from it, such as the reservations of a scheduler, is in the state. O(n log n) for n jobs submitted before.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::cluster::{Availability, NodeTasks, place_at};
 use crate::scheduler::PlannedStart;
-use crate::state::{Phase, State};
+use crate::state::{Phase, PreemptionState, State};
 use crate::time::Time;
 use crate::workload::{Evacuation, ExternalEvent, JobState, Rejection};
 
@@ -174,7 +174,7 @@ impl<F: Feed> Simulation<F> {
                 let is_flash = !each.end_time.is_nan() && end <= start;
                 steps.push((start, if is_flash { Step::Flash } else { Step::Start }, place, job));
             }
-            if each.state.has_ended() && !(end <= start) {
+            if each.state.has_ended() && end > start {
                 steps.push((end, Step::End, place, job));
             }
         }
@@ -227,25 +227,20 @@ impl<F: Feed> Simulation<F> {
         steps: &[(Time, Step, u32, u32)],
         of_job: &Given<'_>,
     ) -> Result<(), InitialFault> {
-        let mut open: Vec<(Step, u32)> = steps.iter().map(|&(_, step, _, job)| (step, job)).collect();
-        loop {
-            let count = open.len();
-            let mut later = Vec::new();
-            for (step, job) in open {
-                let starts = matches!(step, Step::Start | Step::Flash);
-                if starts && self.state.queue.on_hold.contains(&job) {
-                    later.push((step, job));
-                } else {
-                    self.replay(step, job, of_job.get(&job).map(|&(given, _)| given))?;
-                }
-            }
-            let Some(&(_, job)) = later.first() else { return Ok(()) };
-            if later.len() == count {
+        let mut open: VecDeque<(Step, u32)> = steps.iter().map(|&(_, step, _, job)| (step, job)).collect();
+        while let Some(&(_, first)) = open.front() {
+            let on_hold = &self.state.queue.on_hold;
+            let can_happen = |&(step, job): &(Step, u32)| {
+                matches!(step, Step::End | Step::Submission) || !on_hold.contains(&job)
+            };
+            let next = open.iter().position(can_happen).and_then(|place| open.remove(place));
+            let Some((step, job)) = next else {
                 let rule = "it started before its begin_time, or before the jobs that it depends on";
-                return Err(self.fault(job, rule));
-            }
-            open = later;
+                return Err(self.fault(first, rule));
+            };
+            self.replay(step, job, of_job.get(&job).map(|&(given, _)| given))?;
         }
+        Ok(())
     }
 
     fn replay(&mut self, step: Step, job: u32, given: Option<&InitialJob>) -> Result<(), InitialFault> {
@@ -552,7 +547,7 @@ impl<F: Feed> Simulation<F> {
             "an allocator that remembers in which order nodes came free"
         } else if interruptions && self.state.conditions.is_some() {
             "dependencies beside interrupted runs"
-        } else if preemption.is_some_and(|preemption| preemption.has_graces()) {
+        } else if preemption.is_some_and(PreemptionState::has_graces) {
             "victims in their grace time"
         } else if self.state.machine.has_reserved_amounts() {
             "reserved amounts of nodes"
