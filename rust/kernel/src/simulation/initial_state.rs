@@ -174,7 +174,7 @@ impl<F: Feed> Simulation<F> {
                 let is_flash = !each.end_time.is_nan() && end <= start;
                 steps.push((start, if is_flash { Step::Flash } else { Step::Start }, place, job));
             }
-            if each.state.has_ended() && end > start {
+            if each.state.has_ended() && (each.start_time.is_nan() || end > start) {
                 steps.push((end, Step::End, place, job));
             }
         }
