@@ -1364,7 +1364,7 @@ def read_swf_file(
     """Read a file, plain or gzip by its content."""
 
 def prepare_arrays() -> None:
-    """Finds what this module needs of NumPy, which panics when Ctrl-C breaks it off.
+    """Finds what this module needs of `NumPy`, which panics when Ctrl-C breaks it off.
 
     Without this call, the first array that is read or made does it. The package calls it while Ctrl-C waits.
     """

@@ -105,6 +105,9 @@ impl InitialColumns<'_> {
     }
 }
 
+/// A number of a job.
+type NumberOf = fn(&InitialJob) -> f64;
+
 /// Converts a state to columns.
 pub fn columns<'py>(py: Python<'py>, state: &InitialState) -> PyResult<Bound<'py, PyDict>> {
     let jobs = &state.jobs;
@@ -119,7 +122,7 @@ pub fn columns<'py>(py: Python<'py>, state: &InitialState) -> PyResult<Bound<'py
     result.set_item("held", held.into_pyarray(py))?;
     let reasons: Vec<u8> = jobs.iter().map(|each| each.rejection.map_or(0, |reason| reason as u8)).collect();
     result.set_item("reason", reasons.into_pyarray(py))?;
-    let numbers: [(&str, fn(&InitialJob) -> f64); 8] = [
+    let numbers: [(&str, NumberOf); 8] = [
         ("start_time", |each| each.start_time),
         ("end_time", |each| each.end_time),
         ("saved", |each| each.saved),
@@ -145,10 +148,10 @@ pub fn columns<'py>(py: Python<'py>, state: &InitialState) -> PyResult<Bound<'py
     Ok(result)
 }
 
-fn node_columns<'py>(
-    py: Python<'py>,
+fn node_columns(
+    py: Python<'_>,
     placements: impl Iterator<Item = Vec<NodeTasks>>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'_, PyAny>> {
     let (mut offsets, mut nodes, mut tasks) = (vec![0_i64], Vec::new(), Vec::new());
     for placement in placements {
         nodes.extend(placement.iter().map(|part| part.node));

@@ -100,7 +100,7 @@ impl<F: Feed> Simulation<F> {
             holds_one_resource: holds_one_resource(view),
             kinds: Vec::new(),
             epoch: 0,
-            look: 0,
+            number: 0,
             placement: Vec::new(),
         };
         let is_full = look.begin(log, in_order);
@@ -179,7 +179,8 @@ struct Look<'a> {
     /// Results of trials by kind of job.
     kinds: Vec<Fit>,
     epoch: u64,
-    look: u64,
+    /// Counts looks.
+    number: u64,
     placement: Vec<NodeTasks>,
 }
 
@@ -207,7 +208,7 @@ impl Look<'_> {
         (memo.changes, memo.ahead, memo.is_unsettled) = (changes, ahead, state.is_stopped);
         memo.epoch += u64::from(is_full);
         memo.look += 1;
-        (self.epoch, self.look) = (memo.epoch, memo.look);
+        (self.epoch, self.number) = (memo.epoch, memo.look);
         self.kinds = std::mem::take(&mut memo.fits);
         self.kinds.resize(log.kinds(), Fit::default());
         is_full
@@ -549,7 +550,7 @@ impl Look<'_> {
     fn delayed_head(&mut self, each: &Waiting, closed: Option<&ClosedPartitions>) -> Option<u32> {
         let is_alike = closed.is_none() && !self.allocator.depends_on_job();
         let known = self.kinds[each.kind as usize].trial;
-        let known = known.filter(|trial| is_alike && trial.look == self.look);
+        let known = known.filter(|trial| is_alike && trial.look == self.number);
         let mut trial = known.or_else(|| self.trial(each.job, closed))?;
         let is_late = trial.ready + self.view.state.jobs.estimate(each.job) > trial.shadow;
         if is_late && trial.takes.is_none() {
@@ -562,13 +563,13 @@ impl Look<'_> {
     /// Return where a job would start.
     fn trial(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> Option<FitTrial> {
         let request = self.place(job, closed)?;
-        let Self { view, allocator, delays, placement, look, .. } = self;
+        let Self { view, allocator, delays, placement, number, .. } = self;
         let Some(Delays::Heads(heads)) = delays else { return None };
         let trial = Trial { job, request: view.scenario.requests.get(request), placement };
         let head = heads.head_on(*view, placement);
         let shadow = heads.shadow_time(*view, allocator, trial);
         Some(FitTrial {
-            look: *look,
+            look: *number,
             head,
             ready: view.ready_on(placement),
             shadow,
@@ -597,15 +598,14 @@ impl Look<'_> {
     /// Return the delay of EASY's head by a job that was found to delay it.
     fn delay_of_head(&mut self, each: &Waiting, closed: Option<&ClosedPartitions>) -> Option<Delay> {
         let mut trial = self.kinds[each.kind as usize].trial?;
-        let beside = match trial.beside {
-            Some(beside) => beside,
-            None => {
-                let request = self.place(each.job, closed)?;
-                let Self { view, allocator, delays, placement, .. } = self;
-                let Some(Delays::Heads(heads)) = delays else { return None };
-                let request = view.scenario.requests.get(request);
-                heads.time_beside(*view, allocator, Trial { job: each.job, request, placement })
-            }
+        let beside = if let Some(beside) = trial.beside {
+            beside
+        } else {
+            let request = self.place(each.job, closed)?;
+            let Self { view, allocator, delays, placement, .. } = self;
+            let Some(Delays::Heads(heads)) = delays else { return None };
+            let request = view.scenario.requests.get(request);
+            heads.time_beside(*view, allocator, Trial { job: each.job, request, placement })
         };
         trial.beside = Some(beside);
         self.kinds[each.kind as usize].trial = Some(trial);
