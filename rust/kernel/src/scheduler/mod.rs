@@ -236,8 +236,10 @@ impl Scheduler {
 
     /// Begin in the middle of a run, with these reservations. `decided` is true if the pass of this instant is over.
     pub fn resume(&mut self, view: View<'_>, planned: &[(u32, &PlannedStart)], decided: bool) {
-        if let Self::Conservative(rule) = self {
-            rule.resume(view, planned, decided);
+        match self {
+            Self::Conservative(rule) => rule.resume(view, planned, decided),
+            Self::Discipline(rule) if decided => rule.resume(view),
+            _ => {}
         }
     }
 

@@ -122,7 +122,7 @@ impl<F: Feed> Simulation<F> {
         let steps = self.steps_until(given.time, &of_job)?;
         for instant in steps.chunk_by(|one, next| one.0 == next.0) {
             self.pass_time_to(instant[0].0.0)?;
-            self.replay_instant(instant, &of_job)?;
+            self.replay_instant(instant, &of_job, given.decided)?;
         }
         self.pass_time_to(given.time)?;
         self.take_events_until(given.time)?;
@@ -226,6 +226,7 @@ impl<F: Feed> Simulation<F> {
         &mut self,
         steps: &[(Time, Step, u32, u32)],
         of_job: &Given<'_>,
+        admitted: bool,
     ) -> Result<(), InitialFault> {
         let mut open: VecDeque<(Step, u32)> = steps.iter().map(|&(_, step, _, job)| (step, job)).collect();
         while let Some(&(_, first)) = open.front() {
@@ -238,14 +239,14 @@ impl<F: Feed> Simulation<F> {
                 let rule = "it started before its begin_time, or before the jobs that it depends on";
                 return Err(self.fault(first, rule));
             };
-            self.replay(step, job, of_job.get(&job).map(|&(given, _)| given))?;
+            self.replay(step, job, of_job.get(&job).map(|&(given, _)| given), admitted)?;
         }
         Ok(())
     }
 
-    fn replay(&mut self, step: Step, job: u32, given: Option<&InitialJob>) -> Result<(), InitialFault> {
+    fn replay(&mut self, step: Step, job: u32, given: Option<&InitialJob>, admitted: bool) -> Result<(), InitialFault> {
         match (step, given) {
-            (Step::Submission, _) => self.replay_submission(job, given),
+            (Step::Submission, _) => self.replay_submission(job, given, admitted),
             (Step::Start, Some(given)) => self.replay_start(given),
             (Step::Flash, Some(given)) => self.replay_start(given).and_then(|()| self.replay_end(given)),
             (Step::End, Some(given)) => self.replay_end(given),
@@ -253,20 +254,24 @@ impl<F: Feed> Simulation<F> {
         }
     }
 
-    fn replay_submission(&mut self, job: u32, given: Option<&InitialJob>) -> Result<(), InitialFault> {
+    /// Submit a job. Those of the present state of a run were `admitted`, whatever the limits were then.
+    fn replay_submission(
+        &mut self,
+        job: u32,
+        given: Option<&InitialJob>,
+        admitted: bool,
+    ) -> Result<(), InitialFault> {
         if let Some(given) = given {
             self.set_facts(given);
         }
         let unreadable = |_| InitialFault::from("the jobs cannot be read");
         match given.map(|given| (given.state, given.rejection)) {
-            None | Some((JobState::Queued, _)) => self.admit(job).map_err(unreadable)?,
+            None => self.admit(job).map_err(unreadable)?,
+            Some((JobState::Queued, _)) if !admitted => self.admit(job).map_err(unreadable)?,
             Some((JobState::Rejected, Some(reason))) if reason != Rejection::Dependency => {
                 self.reject_alone(job, reason);
                 self.state.ended.push(job);
                 self.after_end(job, JobState::Rejected);
-            }
-            Some((JobState::Rejected, _)) => {
-                self.admit(job).map_err(unreadable)?;
             }
             Some(_) => self.enqueue_again(job),
         }
@@ -297,10 +302,15 @@ impl<F: Feed> Simulation<F> {
     /// Queue a job that was admitted at its submission.
     fn enqueue_again(&mut self, job: u32) {
         self.state.count_submitted(&self.scenario, job, 1);
-        if self.is_eligible(job) {
+        let is_held = self.state.held_ahead.remove(&job);
+        let is_eligible = self.is_eligible(job);
+        if is_eligible && !is_held {
             self.state.enqueue(&self.scenario, &self.priority, job);
         } else {
             self.state.put_on_hold(&self.scenario, &self.priority, job);
+        }
+        if let (Some(conditions), true, false) = (&mut self.state.conditions, is_held, is_eligible) {
+            conditions.hold(job);
         }
         self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
         let cancelled = self.scenario.attributes.cancelled_at(job).filter(|&time| time > self.state.now);

@@ -47,6 +47,11 @@ enum Pass {
 }
 
 impl Discipline {
+    /// Begin in the middle of a run, after a selection at this instant.
+    pub fn resume(&mut self, view: View<'_>) {
+        self.selected_at = view.state.releases;
+    }
+
     /// Create the discipline with this index in [`DISCIPLINES`].
     #[must_use]
     pub fn new(place: usize) -> Self {
