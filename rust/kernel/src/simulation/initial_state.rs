@@ -244,7 +244,13 @@ impl<F: Feed> Simulation<F> {
         Ok(())
     }
 
-    fn replay(&mut self, step: Step, job: u32, given: Option<&InitialJob>, admitted: bool) -> Result<(), InitialFault> {
+    fn replay(
+        &mut self,
+        step: Step,
+        job: u32,
+        given: Option<&InitialJob>,
+        admitted: bool,
+    ) -> Result<(), InitialFault> {
         match (step, given) {
             (Step::Submission, _) => self.replay_submission(job, given, admitted),
             (Step::Start, Some(given)) => self.replay_start(given),
@@ -273,6 +279,7 @@ impl<F: Feed> Simulation<F> {
                 self.state.ended.push(job);
                 self.after_end(job, JobState::Rejected);
             }
+            Some((JobState::Rejected, _)) => self.admit(job).map_err(unreadable)?,
             Some(_) => self.enqueue_again(job),
         }
         match given.map(|given| given.priority).filter(|priority| !priority.is_nan()) {
@@ -571,7 +578,7 @@ impl<F: Feed> Simulation<F> {
 
     /// Return an error if the course of a run does not follow from its start and run_time.
     fn check_runs(&self) -> Result<(), InitialFault> {
-        let (jobs, now) = (&self.state.jobs, self.state.now);
+        let jobs = &self.state.jobs;
         for job in self.state.running.jobs() {
             let Some(run) = jobs.run(job) else { continue };
             let view = self.view();
@@ -585,9 +592,9 @@ impl<F: Feed> Simulation<F> {
                     self.state.runs_until(&self.scenario, job).is_some() || work == Some(Time(end))
                 }
                 Phase::Launching => work == Some(Time(begin)),
-                Phase::Completing(_) => {
-                    let requested_time = self.scenario.job(job).requested_time;
-                    now <= end + overhead.completion && Time(jobs.requested_time(job)) == Time(requested_time)
+                Phase::Completing(false) => work == Some(Time(end + overhead.completion)),
+                Phase::Completing(true) => {
+                    Time(jobs.requested_time(job)) == Time(self.scenario.job(job).requested_time)
                 }
                 Phase::Suspending => false,
             };
