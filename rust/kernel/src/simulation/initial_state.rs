@@ -272,14 +272,13 @@ impl<F: Feed> Simulation<F> {
         }
         let unreadable = |_| InitialFault::from("the jobs cannot be read");
         match given.map(|given| (given.state, given.rejection)) {
-            None => self.admit(job).map_err(unreadable)?,
             Some((JobState::Queued, _)) if !admitted => self.admit(job).map_err(unreadable)?,
             Some((JobState::Rejected, Some(reason))) if reason != Rejection::Dependency => {
                 self.reject_alone(job, reason);
                 self.state.ended.push(job);
                 self.after_end(job, JobState::Rejected);
             }
-            Some((JobState::Rejected, _)) => self.admit(job).map_err(unreadable)?,
+            None | Some((JobState::Rejected, _)) => self.admit(job).map_err(unreadable)?,
             Some(_) => self.enqueue_again(job),
         }
         match given.map(|given| given.priority).filter(|priority| !priority.is_nan()) {
