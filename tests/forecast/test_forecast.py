@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.forecast.quantiles import pinball, sample_quantiles
+from batchlab.forecast.scores import pinball, sample_quantiles
 from support.python_schedulers import Easy
 
 SYSTEM = bl.System.homogeneous(nodes=8, resources={"core": 1})

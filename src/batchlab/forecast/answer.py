@@ -12,7 +12,7 @@ from batchlab.core import text_tables
 from batchlab.core.lazy import import_late
 from batchlab.core.markup import card
 from batchlab.core.units import format_duration
-from batchlab.forecast.quantiles import sample_quantiles
+from batchlab.forecast.scores import sample_quantiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,8 +19,15 @@ from batchlab.errors import SimulationError
 from batchlab.forecast.baselines import WaitBounds, WaitHistory, queue_lengths
 from batchlab.forecast.conformal import Adjustment
 from batchlab.forecast.draws import JobKinds
-from batchlab.forecast.quantiles import sample_quantiles
-from batchlab.forecast.scores import LEVELS, MEDIAN, Cases, Scores, coverage_by_class, reliability
+from batchlab.forecast.scores import (
+    LEVELS,
+    MEDIAN,
+    Cases,
+    Scores,
+    coverage_by_class,
+    reliability,
+    sample_quantiles,
+)
 from batchlab.forecast.situation import WEEK, Situation
 from batchlab.simulation.simulation import Simulation, simulate
 

@@ -11,7 +11,7 @@ import pytest
 
 from batchlab.errors import DumpError
 from batchlab.slurm import LiveJob, LiveState, read_dump
-from batchlab.slurm.dumps.jobs_text import FORMAT
+from batchlab.slurm.dumps.jobs import FORMAT
 from support.live_dumps import FOLDER, NOW, RELEASES, jobs_of, nodes_of, rows_of_sinfo
 
 if TYPE_CHECKING:

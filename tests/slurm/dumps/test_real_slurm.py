@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from batchlab.slurm import read_configuration, read_dump, translate_dump
-from batchlab.slurm.dumps.jobs_text import FORMAT
+from batchlab.slurm.dumps.jobs import FORMAT
 from batchlab.slurm.virtual import VirtualCluster
 from support.virtual_clusters import configured, needs_slurm, one_at_a_time
 

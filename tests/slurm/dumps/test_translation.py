@@ -15,7 +15,7 @@ import batchlab as bl
 from batchlab.errors import DumpError
 from batchlab.slurm import LiveJob, LiveState, LiveTranslation, read_configuration, read_dump, translate_dump
 from batchlab.slurm.configuration.values import YEAR
-from batchlab.slurm.dumps.requests import holding_of, request_of, shares_of
+from batchlab.slurm.dumps.rows import holding_of, request_of, shares_of
 from support.live_dumps import FOLDER, NOW, jobs_of
 
 if TYPE_CHECKING:

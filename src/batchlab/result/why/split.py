@@ -11,7 +11,7 @@ import polars as pl
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown, suggest
 from batchlab.result.why.capacity import capacity_of
-from batchlab.result.why.dominance import Dominance
+from batchlab.result.why.overtakers import Dominance
 from batchlab.result.why.wait import Wait
 
 if TYPE_CHECKING:

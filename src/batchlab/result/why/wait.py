@@ -12,9 +12,8 @@ from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
 from batchlab.result.recorded import Recording
-from batchlab.result.why.runs import Pieces, pieces_of
+from batchlab.result.why.runs import Pieces, Submissions, pieces_of
 from batchlab.result.why.scope import Requests, Unavailable
-from batchlab.result.why.submissions import Submissions
 
 if TYPE_CHECKING:
     import polars as pl

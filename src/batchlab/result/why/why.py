@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from batchlab.core.markup import Html
     from batchlab.result.why.capacity import Capacity
     from batchlab.result.why.chain import Chain
-    from batchlab.result.why.changed import WhatIf
-    from batchlab.result.why.grids import Earlier
+    from batchlab.result.why.changed import Earlier, WhatIf
     from batchlab.result.why.wait import Wait
 
 with deferred(__name__):
-    from batchlab.result.why import changed, grids
+    from batchlab.result.why import changed
 
 
 __all__ = ["Why", "why"]
@@ -179,7 +178,7 @@ class Why:
             raise ResultError(f"by = {shown(by)}; {rule}.")
         if not isinstance(steps, int) or steps < 1:
             raise ResultError(f"steps = {shown(steps)}; must be a whole number >= 1.")
-        return grids.earlier(self.wait_of.run, self.wait_of.row, self.until - by, steps)
+        return changed.earlier(self.wait_of.run, self.wait_of.row, self.until - by, steps)
 
 
 def why(wait: Wait) -> Why:

@@ -6,15 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from batchlab.slurm.configuration.values import host_names
-from batchlab.slurm.dumps.json_records import JsonRecord, records_of
-from batchlab.slurm.dumps.source import Place
+from batchlab.slurm.dumps.records import JsonRecord, Place, blocks, records_of
 from batchlab.slurm.dumps.state import LiveNode
-from batchlab.slurm.dumps.text_records import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from batchlab.slurm.dumps.source import Source
+    from batchlab.slurm.dumps.records import Source
 
 __all__ = ["NODE_COMMANDS", "read_nodes"]
 

@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from batchlab.errors import one_line
-from batchlab.slurm.dumps.source import Place
+from batchlab.slurm.dumps.records import Place
 from batchlab.slurm.dumps.state import LivePriority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from batchlab.slurm.dumps.source import Source
+    from batchlab.slurm.dumps.records import Source
 
 __all__ = ["PRIORITY_COMMANDS", "read_priorities"]
 

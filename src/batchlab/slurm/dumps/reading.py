@@ -10,19 +10,17 @@ from zoneinfo import ZoneInfo
 from batchlab.core.arguments import checked
 from batchlab.core.rules import number_of
 from batchlab.errors import DumpError, shown
-from batchlab.slurm.dumps.jobs_json import jobs_of_json
-from batchlab.slurm.dumps.jobs_text import FORMAT, jobs_of_scontrol, jobs_of_squeue
+from batchlab.slurm.dumps.jobs import FORMAT, jobs_of_json, jobs_of_scontrol, jobs_of_squeue
 from batchlab.slurm.dumps.nodes import NODE_COMMANDS, read_nodes
 from batchlab.slurm.dumps.priorities import PRIORITY_COMMANDS, read_priorities
+from batchlab.slurm.dumps.records import checked_zone, read_source, release_of
 from batchlab.slurm.dumps.reservations import RESERVATION_COMMANDS, read_reservations
-from batchlab.slurm.dumps.source import read_source, release_of
 from batchlab.slurm.dumps.state import LiveState
-from batchlab.slurm.dumps.text_records import checked_zone
 
 if TYPE_CHECKING:
     import os
 
-    from batchlab.slurm.dumps.source import Source
+    from batchlab.slurm.dumps.records import Source
     from batchlab.slurm.dumps.state import LiveJob
 
 __all__ = ["read_dump"]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from batchlab.slurm.dumps.json_records import JsonRecord, records_of
-from batchlab.slurm.dumps.source import Place
+from batchlab.slurm.dumps.records import JsonRecord, Place, blocks, records_of, with_times
 from batchlab.slurm.dumps.state import LiveReservation
-from batchlab.slurm.dumps.text_records import blocks, with_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from batchlab.slurm.dumps.source import Source
+    from batchlab.slurm.dumps.records import Source
 
 __all__ = ["RESERVATION_COMMANDS", "read_reservations"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
@@ -12,23 +13,20 @@ import polars as pl
 from batchlab.core import rules
 from batchlab.core.arguments import checked
 from batchlab.core.node_ranges import node_ranges, ranges_of
-from batchlab.errors import BatchlabError, DumpError, one_line, shown, suggest
+from batchlab.errors import BatchlabError, DumpError, SystemDescriptionError, one_line, shown, suggest
 from batchlab.policy.policy import CONFIGURED, Policy, as_policy
 from batchlab.simulation.initial_state import InitialState
 from batchlab.simulation.simulation import Simulation
 from batchlab.slurm import translate
-from batchlab.slurm.dumps.forecast import LiveForecast, with_starts
-from batchlab.slurm.dumps.history import past_jobs, with_past_jobs
+from batchlab.slurm.dumps.forecast import LiveForecast, past_jobs, with_past_jobs, with_starts
 from batchlab.slurm.dumps.outlook import Outlook
-from batchlab.slurm.dumps.remarks import Remarked
-from batchlab.slurm.dumps.requests import holding_of, shares_of
-from batchlab.slurm.dumps.reserved import reservations_of
-from batchlab.slurm.dumps.rows import rows_of, table_of
+from batchlab.slurm.dumps.rows import Remarked, holding_of, rows_of, shares_of, table_of
+from batchlab.system import Conditions, Reservation
 from batchlab.workload import Header, Workload
 from batchlab.workload.dependencies import without_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -36,7 +34,102 @@ if TYPE_CHECKING:
     from batchlab.slurm.dumps.rows import LiveRow
     from batchlab.system import System
 
-__all__ = ["LiveTranslation", "translate_dump"]
+__all__ = ["LiveTranslation", "reservations_of", "translate_dump"]
+
+_PERIODS = {"HOURLY": 3600.0, "DAILY": 86_400.0, "WEEKLY": 604_800.0}
+_OTHER_PERIODS = frozenset({"WEEKDAY", "WEEKEND"})
+_HORIZON = 90 * 86_400.0
+"""Recurring reservations are repeated for so long, seconds from now."""
+_NOWHERE = "reservations without nodes are left out"
+_NEXT_ONLY = "reservations on weekdays or weekends are held once: the next occurrence"
+_EXCLUDED = "users or accounts that a reservation excludes may use it here"
+_CORES = "reservations of some cores of their nodes hold whole nodes here"
+
+
+@dataclass(frozen=True)
+class _Span:
+    """When a reservation is held, seconds since the origin; its period and last begin, if it recurs."""
+
+    start: float
+    duration: float
+    every: float | None = None
+    until: float | None = None
+
+
+def reservations_of(
+    given: Sequence[LiveReservation],
+    ranges: Callable[[LiveReservation], str],
+    now: float,
+    origin: float,
+    remarks: Remarked,
+) -> Iterator[Reservation]:
+    """Yield the reservations that have not ended.
+
+    Parameters
+    ----------
+    given
+        The reservations of the dump.
+    ranges
+        Returns the numbers of a reservation's nodes as ranges.
+    now, origin
+        The time of the dump, and the instant of time 0: seconds since 1970 UTC.
+    remarks
+        Collects remarks.
+
+    Raises
+    ------
+    DumpError
+        If a reservation breaks a rule of systems.
+    """
+    for each in given:
+        if each.end_time <= now:
+            continue
+        if not each.nodes:
+            remarks.add(_NOWHERE, each.name)
+            continue
+        if each.cores is not None and "SPEC_NODES" not in each.flags and "ALL_NODES" not in each.flags:
+            remarks.add(_CORES, each.name)
+        if _OTHER_PERIODS & set(each.flags):
+            remarks.add(_NEXT_ONLY, each.name)
+        span = _span(each, now, origin)
+        try:
+            yield Reservation(
+                each.name,
+                span.start,
+                span.duration,
+                nodes=ranges(each),
+                every=span.every,
+                until=span.until,
+                admits=_admitted(each, remarks),
+                flexible="FLEX" in each.flags,
+            )
+        except SystemDescriptionError as error:
+            raise DumpError(f"reservation {each.name}: {error}") from None
+
+
+def _span(each: LiveReservation, now: float, origin: float) -> _Span:
+    start = max(each.start_time - origin, 0.0)
+    end = each.end_time - origin
+    duration = max(end - start, 0.0)
+    every = next((period for flag, period in _PERIODS.items() if flag in each.flags), None)
+    if every is None or math.isinf(end) or every < duration:
+        return _Span(start, duration)
+    return _Span(start, duration, every, max(now - origin, start) + _HORIZON)
+
+
+def _admitted(each: LiveReservation, remarks: Remarked) -> Conditions:
+    """Return the conditions on its jobs: the named users, accounts and groups."""
+    names = {"users": each.users, "accounts": each.accounts, "groups": each.groups}
+    if any(name.startswith("-") for group in names.values() for name in group):
+        remarks.add(_EXCLUDED, each.name)
+    admitted = {key: tuple(n for n in given if not n.startswith("-")) for key, given in names.items()}
+    # Slurm admits a job whose user or account is named; conditions here must all hold.
+    first = next((key for key, given in admitted.items() if given), None)
+    several = sum(bool(given) for given in admitted.values()) > 1
+    if first is None or several:
+        return Conditions()
+    return Conditions(**{first: admitted[first]})  # type: ignore[arg-type]  # names of its fields
+
 
 _BY_PRIORITY: Final = 'expression("-priority")'
 _MOST_SUGGESTED: Final = 1000

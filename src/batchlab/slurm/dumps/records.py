@@ -1,27 +1,280 @@
-"""Records of Slurm's text: ``scontrol show`` (keys and values), and tables with ``|``."""
+"""Dumps as records: their files, as JSON or text, and errors that name file, record, field and value.
+
+Numbers of JSON are read in all forms of the releases 22.05 to 26.05; text is that of ``scontrol show`` (keys
+and values) and tables with ``|``.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import polars as pl
 
-from batchlab.errors import DumpError, WorkloadError, one_line
+from batchlab.core.documents import DocumentReader, shown_path
+from batchlab.core.rules import number_of
+from batchlab.errors import DumpError, WorkloadError, one_line, shown
 from batchlab.slurm.configuration.values import amount, host_names
-from batchlab.slurm.dumps.json_records import LARGEST_WHOLE
-from batchlab.slurm.dumps.source import Place
 from batchlab.workload.logs.clock import check_zone, instants
 from batchlab.workload.logs.quantities import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from batchlab.slurm.dumps.source import Source
+__all__ = [
+    "LARGEST_WHOLE",
+    "JsonRecord",
+    "Place",
+    "Source",
+    "TextRecord",
+    "blocks",
+    "checked_zone",
+    "delimited",
+    "gres_of",
+    "read_source",
+    "records_of",
+    "release_of",
+    "with_times",
+]
 
-__all__ = ["TextRecord", "blocks", "checked_zone", "delimited", "gres_of", "with_times"]
+_MOST_MEBIBYTES = 1024
+_AGAIN = "Write the dump again"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A record of a dump: its file, and how messages name it."""
+
+    file: str
+    record: str
+
+    def refuse(self, field: str, value: object, rule: str) -> NoReturn:
+        """Raise the error of a field that breaks a rule."""
+        raise DumpError(
+            f"{self.file}: {self.record}: {one_line(field)} = {shown(value)}; {rule}. {_AGAIN}."
+        ) from None
+
+    def lacks(self, field: str) -> NoReturn:
+        """Raise the error of a missing field."""
+        raise DumpError(f"{self.file}: {self.record}: has no {one_line(field)}. {_AGAIN}.") from None
+
+
+@dataclass(frozen=True)
+class Source:
+    """The contents of a file: a JSON object, or text."""
+
+    file: str
+    text: str
+    document: Mapping[str, object] | None
+
+    def refuse(self, rule: str) -> NoReturn:
+        """Raise the error of a whole file."""
+        raise DumpError(f"{self.file}: {rule}") from None
+
+
+def read_source(path: str | os.PathLike[str], noun: str, commands: str) -> Source:
+    """Read a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    noun
+        Name of its contents, such as ``"jobs"``.
+    commands
+        The commands that write such a file, for messages.
+
+    Raises
+    ------
+    DumpError
+        If the file cannot be read, is no UTF-8 text, or begins as JSON and is not.
+    """
+    try:
+        file = os.fsdecode(path)
+    except TypeError:
+        raise DumpError(f"{noun} = {shown(path)}; must be the path of a dump by {commands}.") from None
+    reader = DocumentReader(DumpError, noun="dump", most=_MOST_MEBIBYTES)
+    try:
+        text = reader.text(reader.content(file))
+        document = reader.json(text) if text.lstrip()[:1] in {"{", "["} else None
+    except DumpError as error:
+        raise reader.named(file, error) from None
+    source = Source(shown_path(file), text, None)
+    if document is None:
+        if not text.strip():
+            source.refuse(f"is empty. Write it again by {commands}.")
+        return source
+    if not isinstance(document, dict):
+        source.refuse(f"is a list; the dump is an object. Write it again by {commands}.")
+    if errors := document.get("errors"):
+        source.refuse(f"Slurm could not write it: errors = {shown(errors)}. Write it again by {commands}.")
+    return Source(source.file, "", document)
+
+
+def release_of(source: Source) -> str:
+    """Return the release of Slurm that a JSON dump names; empty if it names none."""
+    meta = None if source.document is None else source.document.get("meta")
+    if isinstance(meta, dict):
+        for name in ("slurm", "Slurm"):
+            slurm = meta.get(name)
+            if isinstance(slurm, dict) and isinstance(slurm.get("release"), str):
+                return one_line(slurm["release"])
+    return ""
+
+
+LARGEST_WHOLE = 2**40
+"""The largest whole number that a dump may have; no number of a job, priority or amount in MiB is larger."""
+
+_LARGEST = 2.0**53
+# Values of C programs that stand for "not set" and "infinite", in 32 and 64 bits.
+_LEAST_MARK = 2**32 - 2
+_NOT_SET = frozenset({2**32 - 2, 2**64 - 2})
+_INFINITE = frozenset({2**32 - 1, 2**64 - 1})
+_NO_TEXT = frozenset({"", "(null)", "N/A", "n/a", "none", "None"})
+_NUMBER = 'must be a number, null, "Infinity", or an object with set, infinite and number'
+
+
+@dataclass(frozen=True)
+class JsonRecord:
+    """An object of a dump, with its place."""
+
+    place: Place
+    values: Mapping[str, object]
+    path: str = ""
+
+    def number(self, *names: str, least: float = 0) -> float | None:
+        """Return the first of these fields that is set: a number, infinite, or None."""
+        for name in names:
+            value = self.values.get(name)
+            found = self._number(name, value)
+            if found is not None:
+                if found < least:
+                    self.place.refuse(self.path + name, value, f"must be a number from {least:g}")
+                return found
+        return None
+
+    def _number(self, name: str, value: object) -> float | None:
+        if isinstance(value, dict):
+            if value.get("infinite") is True:
+                return math.inf
+            if value.get("set") is False:
+                return None
+            if "number" not in value:
+                self.place.refuse(self.path + name, value, _NUMBER)
+            value = value["number"]
+        # Most fields are plain numbers, or null.
+        if value is None or (type(value) is int and abs(value) < _LEAST_MARK):
+            return value
+        if isinstance(value, str) and value.lower() in {"infinity", "infinite", "unlimited"}:
+            return math.inf
+        if isinstance(value, int) and value in _NOT_SET | _INFINITE:
+            return math.inf if value in _INFINITE else None
+        number = number_of(value)
+        if number is None or abs(number) > _LARGEST:
+            self.place.refuse(self.path + name, value, _NUMBER)
+        return number
+
+    def whole(self, *names: str, least: int = 0) -> int | None:
+        """Return the first of these fields that is set, as a whole number; None if infinite or not set."""
+        number = self.number(*names, least=least)
+        if number is None or math.isinf(number):
+            return None
+        if number != int(number) or number > LARGEST_WHOLE:
+            rule = f"must be a whole number of at most {LARGEST_WHOLE:,}"
+            self.place.refuse(self.path + names[0], number, rule)
+        return int(number)
+
+    def time(self, name: str) -> float | None:
+        """Return a time, seconds since 1970 UTC; None if it is 0, infinite, or not set."""
+        number = self.number(name)
+        return None if number is None or math.isinf(number) or number == 0 else number
+
+    def text(self, *names: str) -> str:
+        """Return the first of these texts that is not empty; empty if there is none."""
+        for name in names:
+            value = self.values.get(name)
+            if value is not None and not isinstance(value, str):
+                self.place.refuse(self.path + name, value, "must be a text")
+            if value is not None and value.strip() not in _NO_TEXT:
+                return value.strip()
+        return ""
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Return the words of a field: a list of texts, or a text with commas."""
+        value = self.values.get(name)
+        if value is None:
+            return ()
+        given = value.split(",") if isinstance(value, str) else value
+        if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+            self.place.refuse(self.path + name, value, "must be a list of texts")
+        return tuple(each.strip() for each in given if each.strip() not in _NO_TEXT)
+
+    def truth(self, name: str) -> bool | None:
+        """Return a truth value; None if it is missing."""
+        value = self.values.get(name)
+        if value is not None and not isinstance(value, bool):
+            self.place.refuse(self.path + name, value, "must be true or false")
+        return value
+
+    def hosts(self, name: str) -> tuple[str, ...]:
+        """Return the names in a host list."""
+        text = self.text(name)
+        try:
+            return host_names(text) if text else ()
+        except ValueError as broken:
+            self.place.refuse(self.path + name, text, str(broken))
+
+    def part(self, name: str) -> JsonRecord | None:
+        """Return the object in a field; None if it is missing or null."""
+        value = self.values.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            self.place.refuse(self.path + name, value, "must be an object")
+        return JsonRecord(self.place, value, f"{self.path}{name}.")
+
+    def parts(self, name: str) -> Iterator[JsonRecord]:
+        """Yield the objects of a list; none if the field is missing or null."""
+        value = self.values.get(name)
+        if value is None:
+            return
+        if not isinstance(value, list):
+            self.place.refuse(self.path + name, value, "must be a list of objects")
+        for at, each in enumerate(value):
+            if not isinstance(each, Mapping):
+                self.place.refuse(f"{self.path}{name}[{at}]", each, "must be an object")
+            yield JsonRecord(self.place, each, f"{self.path}{name}[{at}].")
+
+
+def records_of(source: Source, key: str, label: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Yield the position and the object of each record.
+
+    Parameters
+    ----------
+    source
+        A JSON dump.
+    key
+        The list of the records.
+    label
+        Noun of a record in messages.
+
+    Raises
+    ------
+    DumpError
+        If it is no list of objects.
+    """
+    values = (source.document or {}).get(key)
+    if not isinstance(values, list):
+        source.refuse(f"{key} must be a list of {label}s. Write the dump again.")
+    for at, each in enumerate(values):
+        if not isinstance(each, Mapping):
+            source.refuse(f"{key}[{at}] must be an object. Write the dump again.")
+        yield at, each
+
 
 _KEY = re.compile(r"(?:^|\s)([A-Za-z][\w/:.]*)=")
 # These values are text of users, may have blanks and equal signs, and end with their line.
