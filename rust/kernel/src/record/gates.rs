@@ -174,8 +174,6 @@ pub struct GateMemo {
     pub ahead: Vec<Option<u32>>,
     /// True if some gate may change without a change of the machine or of these jobs.
     pub is_unsettled: bool,
-    /// The instant of the look.
-    pub instant: Option<Time>,
 }
 
 /// The position of a job in the order of submissions.
@@ -366,11 +364,6 @@ impl GateLog {
         }
         self.waiting[at] = Waiting { gate: Some(gate), numbers, since: now, ..before };
         self.marks[at] = before.kind;
-    }
-
-    /// Records the numbers of a gate that began at this instant, after a later pass of the instant.
-    pub fn renumber(&mut self, at: usize, numbers: Numbers) {
-        self.waiting[at].numbers = numbers;
     }
 
     /// Records the gates of the jobs outside the queue. O(their number).

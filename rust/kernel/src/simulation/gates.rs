@@ -101,7 +101,6 @@ impl<F: Feed> Simulation<F> {
             kinds: Vec::new(),
             epoch: 0,
             number: 0,
-            is_again: false,
             placement: Vec::new(),
         };
         let is_full = look.begin(log, in_order);
@@ -182,8 +181,6 @@ struct Look<'a> {
     epoch: u64,
     /// Counts looks.
     number: u64,
-    /// True if the latest look was at this instant too: numbers of gates that began now are those after this pass.
-    is_again: bool,
     placement: Vec<NodeTasks>,
 }
 
@@ -199,9 +196,6 @@ impl Look<'_> {
         // Of several reservations, another one may be the first that a job would delay as time goes on.
         let has_several = matches!(self.delays, Some(Delays::Several(_)));
         let memo = &mut log.memo;
-        let instant = Some(Time(self.view.now()));
-        self.is_again = memo.instant == instant;
-        memo.instant = instant;
         let changes = Some(state.machine.changes());
         let varies = in_order
             || has_several
@@ -234,12 +228,7 @@ impl Look<'_> {
         let each = self.view.state.limited.is_some();
         for at in 0..log.marks.len() {
             let kind = log.marks[at];
-            let may_differ = kind == NEW
-                || is_full
-                    && (each
-                        || self.has_changed(kind, &log.waiting[at])
-                        || self.begins_now(&log.waiting[at]));
-            if !may_differ {
+            if kind != NEW && !(is_full && (each || self.has_changed(kind, &log.waiting[at]))) {
                 continue;
             }
             let gate = match self.of_job(log, at) {
@@ -248,11 +237,6 @@ impl Look<'_> {
             };
             self.note(log, at, gate, None);
         }
-    }
-
-    /// Return whether the gate of a job began at this instant, at an earlier look.
-    fn begins_now(&self, each: &Waiting) -> bool {
-        self.is_again && each.since >= self.view.now()
     }
 
     /// Return whether gates of jobs of a kind may have changed since the latest look.
@@ -296,13 +280,9 @@ impl Look<'_> {
     /// Record a gate if it differs from the one before.
     fn note(&mut self, log: &mut GateLog, at: usize, gate: Gate, closed: Option<&ClosedPartitions>) {
         log.memo.is_unsettled |= gate.kind == GateKind::NotLookedAt;
-        let each = log.waiting[at];
-        if each.gate != Some(gate) {
-            let numbers = self.numbers(&each, gate, closed);
+        if log.waiting[at].gate != Some(gate) {
+            let numbers = self.numbers(&log.waiting[at], gate, closed);
             log.change(at, gate, numbers, self.view.now());
-        } else if self.begins_now(&each) {
-            let numbers = self.numbers(&each, gate, closed);
-            log.renumber(at, numbers);
         }
     }
 
