@@ -35,6 +35,12 @@ def test_running_and_waiting_jobs() -> None:
     assert starts(bl.InitialState(70, [RUNNING]), "fcfs") == [10.0, 110.0, 140.0, 140.0]
 
 
+def test_shown_in_a_line() -> None:
+    """A state says its time and how many jobs it has, not their table."""
+    assert repr(bl.InitialState(70, [RUNNING])) == "<InitialState at 70 s; jobs: 1 running>"
+    assert repr(bl.InitialState(0)) == "<InitialState at 0 s; jobs: none>"
+
+
 def test_a_job_that_is_held_waits() -> None:
     """A held job, submitted or not, is released by an event only."""
     held = [RUNNING, {"job_id": 3, "state": "held"}, {"job_id": 4, "state": "held"}]

@@ -63,7 +63,7 @@ _MARK = "# batchlab initial state "
 _KEY = "batchlab initial state"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InitialState:
     """The state in which a simulation begins (S28).
 
@@ -146,6 +146,11 @@ class InitialState:
         hold("drained", None if drained is None else _checked_nodes(drained))
         hold("last_node", check(WorkloadError, "last_node", last_node, Optional(WHOLE)))
         hold("usage", _typed(_table(usage, "usage"), USAGE_COLUMNS, "usage"))
+
+    def __repr__(self) -> str:
+        counts = self.jobs.group_by("state", maintain_order=True).len().rows() if len(self.jobs) else []
+        listed = ", ".join(f"{count:,} {state}" for state, count in counts) or "none"
+        return f"<InitialState at {self.time:,g} s; jobs: {listed}>"
 
     @classmethod
     def from_table(cls, table: pl.DataFrame | Iterable[Mapping[str, object]], time: float) -> InitialState:
