@@ -119,6 +119,15 @@ def test_an_empty_queue() -> None:
     assert answer.plot().texts[0].get_text() == "no job waits"
 
 
+def test_shown_in_a_line() -> None:
+    """Answers say what they are about; the tables are their attributes."""
+    simulation = busy()
+    now, waiting = simulation.now, simulation.gauges().queued
+    assert repr(simulation.forecast(2)) == f"<Forecast of {waiting} waiting jobs at {now:,g} s>"
+    submitted = repr(simulation.forecast_submission(tasks=[1, 2], limits=[600], samples=2))
+    assert submitted.startswith("<Forecast of 2 jobs like ")
+
+
 def test_text_html_and_picture() -> None:
     """Each shows the jobs."""
     answer = busy().forecast(20)

@@ -27,7 +27,7 @@ __all__ = ["Forecast", "SubmissionForecast"]
 _SHOWN = 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Forecast:
     """When the waiting jobs of a simulation start.
 
@@ -50,6 +50,9 @@ class Forecast:
     quantiles: tuple[float, ...]
     jobs: pl.DataFrame
     starts: Floats
+
+    def __repr__(self) -> str:
+        return f"<Forecast of {self.jobs.height:,} waiting jobs at {self.now:,g} s>"
 
     @classmethod
     def of(
@@ -160,7 +163,7 @@ class Forecast:
         return axes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SubmissionForecast:
     """When a job would start if it were submitted now, by its size and time limit.
 
@@ -181,6 +184,9 @@ class SubmissionForecast:
     like: int
     quantiles: tuple[float, ...]
     table: pl.DataFrame
+
+    def __repr__(self) -> str:
+        return f"<Forecast of {self.table.height:,} jobs like {self.like} if submitted at {self.now:,g} s>"
 
     @classmethod
     def of(

@@ -56,7 +56,7 @@ _LATEST = 4 * WEEK
 _OURS, _PLAN = "forecast", "plan by limits"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """Scores of forecasts on the last third of a log, beside baselines.
 
@@ -84,6 +84,9 @@ class Evaluation:
     scores: pl.DataFrame
     classes: pl.DataFrame
     reliability: pl.DataFrame
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of forecasts: {self.cases:,} waits at {self.instants:,} instants>"
 
     def __str__(self) -> str:
         facts = [
