@@ -134,7 +134,9 @@ def test_text_html_and_picture() -> None:
     first = str(answer.jobs["job_id"][0])
     assert first in str(answer)
     assert first in answer._repr_html_()  # of notebooks
-    assert first in [label.get_text() for label in answer.plot().get_yticklabels()]
+    picture = answer.plot()
+    assert first in [label.get_text() for label in picture.get_yticklabels()]
+    assert "10 to 90 %" in picture.get_legend_handles_labels()[1]
     assert max(len(line) for line in str(answer).splitlines()) <= 80
 
 

@@ -61,8 +61,9 @@ def forecast(answer: ForecastTable, *, ax: Axes | None = None, title: str | None
     end = max((float(values.max(initial=0)) for values in finite), default=0.0)
     low, middle, high = (np.minimum(levels[at], end) for at in (0, len(levels) // 2, -1))
     rows = np.arange(jobs.height)
-    hue, name = colour(0), f"{100 * answer.quantiles[len(levels) // 2]:g} %"
-    ax.barh(rows, high - low, left=low, height=0.6, color=tint(hue, 0.35), label="interval")
+    hue, percent = colour(0), [f"{100 * level:g}" for level in answer.quantiles]
+    name, interval = f"{percent[len(levels) // 2]} %", f"{percent[0]} to {percent[-1]} %"
+    ax.barh(rows, high - low, left=low, height=0.6, color=tint(hue, 0.35), label=interval)
     ax.plot(middle, rows, "o", color=hue, markersize=4, label=name)
     ax.plot(np.minimum(plan, end), rows, "|", color=colour(1), markersize=8, label="plan by limits")
     ax.set_yticks(rows, [str(job) for job in jobs["job_id"].to_list()])
