@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Self, TypeAlias, TypedDict, final, overload
+from typing import Any, Literal, Self, TypedDict, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,8 +293,6 @@ class OutcomeColumns(TypedDict):
     range_tasks: NDArray[np.uint32]
     allocated: NDArray[np.int64]
 
-NodeColumns: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]
-
 class InitialColumns(TypedDict):
     time: float
     decided: bool
@@ -310,8 +308,8 @@ class InitialColumns(TypedDict):
     requested_time: NDArray[np.float64]
     priority: NDArray[np.float64]
     reserved_time: NDArray[np.float64]
-    nodes: NodeColumns
-    reserved_nodes: NodeColumns
+    nodes: tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]
+    reserved_nodes: tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]
     last_node: int | None
     drained: list[int] | None
     usage: list[tuple[int, float, float, float, float]]

@@ -28,7 +28,7 @@ STRANGE = b"a stranger's file\n"
 INPUTS = {
     *("trace", "system", "external_events", "node_events", "fitted", "applications", "like", "specification"),
     *("configuration", "algorithm", "replay", "conf", "path", "accounts", "qos", "real", "model", "file"),
-    *("store", "cache"),
+    *("store", "cache", "initial_state", "folder", "squeue", "nodes", "reservations", "sprio", "history"),
 }
 
 

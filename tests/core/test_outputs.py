@@ -73,6 +73,7 @@ FILES: dict[Callable[..., object], tuple[Callable[[], object], str, Callable[...
     bl.write_system: (system, "system.toml", bl.read_system),
     bl.write_application: (application, "application.json", bl.read_application),
     write_fitted: (lambda: Fitted({"completion": 1.0}, {"completion": None}), "fitted.toml", read_fitted),
+    bl.InitialState.write: (lambda: bl.InitialState(0), "state.csv", bl.InitialState.read),
     bl.report.write: (result, "page.html", None),
 }
 # Those that write folders, and pages on what takes long to compute; they are tried by their commands.
@@ -112,7 +113,8 @@ def test_files_are_written_in_one_place() -> None:
         for path in SOURCE.rglob("*.py")
         if any(_WRITES.search(line) for line in path.read_text("utf-8").splitlines() if ">>>" not in line)
     }
-    examples = {"slurm/twin/twin.py", "skeleton/message_log.py", "slurm/configuration/reading.py"}
+    examples = {"slurm/twin/twin.py", "skeleton/message_log.py"}
+    examples |= {"slurm/configuration/reading.py", "slurm/dumps/reading.py"}
     assert writing - examples <= OWN
 
 

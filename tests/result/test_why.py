@@ -6,6 +6,7 @@ import re
 from math import fsum
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -42,6 +43,14 @@ def test_a_job_that_is_stopped_by_one_before_it() -> None:
     assert held(result, 3) == {"running": 240, "idle_enough": 80}
     assert links(result, 3) == [(1, 20, 100)]
     assert result.why(3).chain.ending == "reached"
+
+
+def test_numbers_of_jobs() -> None:
+    """NumPy's numbers are numbers too; one that no job can have is refused."""
+    result = run("fcfs", [(0, 100, 100, 3), (10, 50, 50, 2)])
+    assert result.why(np.int64(2)).wait == 90  # type: ignore[arg-type]  # as from a column
+    with pytest.raises(bl.errors.ResultError, match="no job of this run has this number"):
+        result.why(10**400)
 
 
 def test_a_job_that_is_backfilled_around() -> None:

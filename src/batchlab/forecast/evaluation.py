@@ -28,7 +28,7 @@ from batchlab.forecast.scores import (
     reliability,
     sample_quantiles,
 )
-from batchlab.forecast.situation import WEEK, Situation
+from batchlab.forecast.situation import SAMPLES, WEEK, Situation
 from batchlab.simulation.simulation import Simulation, simulate
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def evaluate(
     """
     count = rules.check(SimulationError, "instants", instants, rules.COUNT)
     first = rules.check(SimulationError, "calibration_instants", calibration_instants, rules.COUNT)
-    rules.check(SimulationError, "samples", samples, rules.COUNT)
+    rules.check(SimulationError, "samples", samples, SAMPLES)
     rules.check(SimulationError, "seed", seed, rules.SEED)
     rules.check(SimulationError, "arrivals", arrivals, rules.OneOf(FORECAST_ARRIVALS))
     word = rules.List(rules.OneOf(DRAW_METHODS), "draws", is_empty_valid=False)

@@ -13,7 +13,7 @@ from batchlab.core import rules
 from batchlab.core.vocabulary import DRAW_METHODS, FORECAST_ARRIVALS
 from batchlab.errors import SimulationError
 from batchlab.forecast.answer import Forecast, SubmissionForecast
-from batchlab.forecast.situation import WEEK, Situation
+from batchlab.forecast.situation import SAMPLES, WEEK, Situation
 from batchlab.simulation.replacements import rows_of_jobs
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _place_of(simulation: Simulation, situation: Situation, like: int | None) ->
         If there is none.
     """
     if like is not None:
-        whole = rules.check(SimulationError, "like", like, rules.Whole())
+        whole = rules.check(SimulationError, "like", like, rules.Whole(most=2**63 - 1))
         return int(rows_of_jobs(simulation.workload, np.array([whole]), "like")[0])
     ended = np.where(np.isnan(situation.known.end_time), -math.inf, situation.known.end_time)
     ended[np.isnan(situation.known.start_time)] = -math.inf
@@ -161,7 +161,7 @@ def _checked(
     rules.check(SimulationError, "draws", draws, rules.OneOf(DRAW_METHODS))
     rules.check(SimulationError, "arrivals", arrivals, rules.OneOf(FORECAST_ARRIVALS))
     return (
-        rules.check(SimulationError, "samples", samples, rules.COUNT),
+        rules.check(SimulationError, "samples", samples, SAMPLES),
         rules.check(SimulationError, "correlation", correlation, rules.PROBABILITY),
         rules.check(SimulationError, "seed", seed, rules.SEED),
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from batchlab.core import rules
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import SimulationError
 from batchlab.forecast.draws import JobKinds, Known, draw_run_times, uniforms
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import DrawMethod, ForecastArrivals
     from batchlab.simulation import Simulation
 
-__all__ = ["WEEK", "Situation"]
+__all__ = ["SAMPLES", "WEEK", "Situation"]
+
+SAMPLES = rules.Whole(1, 10**6)
+"""The rule of numbers of samples."""
 
 WEEK = 7 * 86_400.0
 _FIRST_WEEK, _LAST_WEEK = 2, 9
@@ -74,7 +78,7 @@ class Situation:
         SimulationError
             If the instant is before the present time, or not before the next event.
         """
-        now = simulation.now if at is None else float(at)
+        now = simulation.now if at is None else rules.check(SimulationError, "at", at, rules.FINITE)
         following = simulation.next_time
         if not simulation.now <= now or (following is not None and following <= now and at is not None):
             rule = (

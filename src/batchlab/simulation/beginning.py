@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab import _kernel
-    from batchlab._kernel import InitialColumns, NodeColumns
+    from batchlab._kernel import InitialColumns
     from batchlab.policy import Policy
     from batchlab.system import System
     from batchlab.workload import Workload
+
+    # Where the nodes of each row begin, the nodes, and the tasks on each.
+    NodeColumns: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
 
 __all__ = ["begin_in", "given_state", "present_state"]
 

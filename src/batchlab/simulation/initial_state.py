@@ -13,7 +13,7 @@ import polars as pl
 
 from batchlab.core.arguments import checked
 from batchlab.core.node_ranges import node_ranges
-from batchlab.core.outputs import output
+from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.core.rules import FINITE, WHOLE, Optional, check, truth
 from batchlab.core.vocabulary import REJECTION_REASONS
 from batchlab.errors import WorkloadError, shown, suggest
@@ -172,12 +172,12 @@ class InitialState:
         Raises
         ------
         OutputError
-            If the file must not be replaced.
+            If the file must not be replaced, or the state was read from it.
         OSError
             If the file cannot be written.
         """
         facts = json.dumps(self._facts())
-        with output(path, "wb", overwrite=overwrite) as file:
+        with output(path, "wb", inputs=source_of(self), overwrite=overwrite) as file:
             if os.fspath(path).lower().endswith(".parquet"):
                 content = io.BytesIO()
                 self.jobs.write_parquet(content, metadata={_KEY: facts})
@@ -207,7 +207,7 @@ class InitialState:
         """
         try:
             table, facts = _read(Path(path))
-            return cls(jobs=table, **_arguments(facts))
+            return remember_source(cls(jobs=table, **_arguments(facts)), path)
         except WorkloadError as error:
             raise WorkloadError(f"{os.fspath(path)}: {error}") from error
         except (ValueError, TypeError, pl.exceptions.PolarsError) as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from batchlab.core.rules import whole_of
 from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
@@ -16,6 +17,8 @@ from batchlab.result.why.runs import Pieces, Submissions, pieces_of
 from batchlab.result.why.scope import Requests, Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from batchlab.options import RunOptions
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from batchlab.workload.workload import Workload
 
 __all__ = ["Explained", "Wait", "Waits"]
+
+_LARGEST = 2**63 - 1  # of job_id
 
 
 class Explained(Recording, Protocol):
@@ -132,7 +137,9 @@ class Waits:
         ResultError
             If no job has this number, or several have it.
         """
-        rows = (self.job_ids == job_id).arg_true() if isinstance(job_id, int) else []
+        number = whole_of(job_id)
+        is_number = number is not None and abs(number) <= _LARGEST
+        rows: Sequence[int] = (self.job_ids == number).arg_true().to_list() if is_number else ()
         if len(rows) == 1:
             return int(rows[0])
         if len(rows):
