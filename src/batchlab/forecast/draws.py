@@ -239,7 +239,7 @@ def draw_run_times(
     method
         The history that is used; ``"limits"`` uses none.
     kinds, known
-        The kinds of all jobs, and what is known about them.
+        The kinds of all jobs, and the facts about them that are known.
     rows
         The jobs that run or wait.
     elapsed
@@ -292,7 +292,7 @@ def _curve_of(
     row: int,
     curves: dict[tuple[str, int], ShareCurve | None],
 ) -> ShareCurve | None:
-    """Return the distribution of the first kind of a job with enough history; None if there is none."""
+    """Return the distribution of the first kind of a job with enough history, or None."""
     for name, number, least in _kinds_of(method, kinds, row):
         key = (name, number)
         if key not in curves:

@@ -46,7 +46,7 @@ class Situation:
     kinds
         The kinds of its jobs.
     known
-        What is known about its jobs now.
+        The facts about its jobs that are known now.
     waiting, alive
         Rows of the waiting jobs; of the running jobs, followed by the waiting ones.
     elapsed

@@ -34,7 +34,7 @@ class ForecastsStarts:
     ) -> Forecast:
         """Forecast when each waiting job starts: quantiles over simulated samples of the future.
 
-        Each sample is a fork in which run times are drawn from what is known now (semantics, S30).
+        Each sample is a fork in which run times are drawn from the facts known now (semantics, S30).
 
         Parameters
         ----------

@@ -99,7 +99,7 @@ def _by_row(workload: Workload, run_times: RunTimes) -> tuple[Rows, npt.NDArray[
 
 @dataclass(frozen=True)
 class NewArrivals:
-    """The submissions of a fork, in place of those of its workload.
+    """The submissions of a fork, in place of the submissions of its workload.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class NewArrivals:
 
     @classmethod
     def of(cls, workload: Workload, given: object) -> NewArrivals | None:
-        """Read the table of arrivals of a fork; None if there are none.
+        """Read the table of arrivals of a fork, or None.
 
         Raises
         ------

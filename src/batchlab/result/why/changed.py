@@ -152,7 +152,7 @@ class Change:
         Raises
         ------
         ResultError
-            If a column is unknown or fixed, or a value is none of its type.
+            If a column is unknown or fixed, or a value is not of its type.
         WorkloadError
             If a value breaks a rule of jobs.
         """

@@ -87,7 +87,7 @@ def overtakers_of(wait: Wait, jobs: pl.DataFrame) -> pl.DataFrame:
     wait
         The wait of the job.
     jobs
-        What each job held in the wait, from `Capacity`.
+        The unit-seconds that each job held in the wait, from `Capacity`.
 
     Returns
     -------

@@ -236,7 +236,7 @@ def _head(why: Why) -> Iterator[str]:
 
 
 def _gates(why: Why) -> list[tuple[str, ...]]:
-    """List the gates by what they are, those that lasted longest first."""
+    """List the gates by kind, the longest first."""
     rows: list[tuple[str, ...]] = [("gate", "subject", "held by", "time", "share")]
     if why.gates is None:
         return rows

@@ -41,8 +41,8 @@ class LiveJob:
     partitions
         The partitions that it may use; one for a job that holds nodes.
     submit_time, eligible_time, start_time
-        ``eligible_time`` is the end of delays by a begin time or by dependencies; ``start_time`` is that of a
-        job that has started.
+        ``eligible_time`` is the end of delays by a begin time or by dependencies; ``start_time`` is the start
+        of a job that has started.
     planned_start
         The start that Slurm planned for a job that waits.
     time_limit

@@ -152,7 +152,7 @@ class LiveTranslation:
     state, configuration
         The state of the cluster, and its configuration.
     system
-        The machine; nodes that accept no job are out of service, and reservations are those of the dump.
+        The machine; nodes that accept no job are out of service, with the reservations of the dump.
     policy
         The policy of the configuration.
     workload
