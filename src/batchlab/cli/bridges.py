@@ -22,6 +22,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Seed,
     directory,
     existing_file,
+    listed_numbers,
     log_file,
     out_directory,
     policy_spec,
@@ -359,12 +360,7 @@ def _instants(dump: str | None, out: Path | None, mode: Mode) -> list[float]:
         raise wrong_usage("is for runs of Slurm; leave it out with --mode model.", "--dump")
     if out is None:
         raise wrong_usage("writes files; pass --out too.", "--dump")
-
-    try:
-        instants = [float(each) for each in dump.split(",")]
-    except ValueError:
-        raise wrong_usage(f"{dump!r}; must be seconds separated by commas, as 600,1200.", "--dump") from None
-    return feed.check_instants(instants)
+    return feed.check_instants(listed_numbers(dump, "--dump", "seconds separated by commas, as 600,1200"))
 
 
 def _system(configuration: Configuration) -> System | None:

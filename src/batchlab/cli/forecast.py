@@ -17,6 +17,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     Equivalence,
     FormatOption,
     Nodes,
+    listed_numbers,
     log_file,
     policy_spec,
     system_file,
@@ -143,7 +144,7 @@ def forecast(
         raise wrong_usage("--tasks and --limits describe one job; pass both.", "--tasks")
     if job and tasks is not None:
         raise wrong_usage("is about a waiting job; leave it out, or --tasks and --limits.", "--job")
-    levels = _numbers(quantiles, "--quantiles")
+    levels = listed_numbers(quantiles, "--quantiles")
     log = LogRequest.of(located(trace), reading)
     machine = MachineRequest(system, nodes, cores, equivalence)
     simulation = _simulation(log, machine, policy, options)
@@ -156,10 +157,10 @@ def forecast(
         "seed": options.seed,
     }
     if tasks is not None and limits is not None:
-        sizes = [int(each) for each in _numbers(tasks, "--tasks") if each.is_integer()]
+        sizes = [int(each) for each in listed_numbers(tasks, "--tasks") if each.is_integer()]
         if len(sizes) < tasks.count(",") + 1:
             raise wrong_usage(f"{tasks!r}; must be whole numbers separated by commas.", "--tasks")
-        found = simulation.forecast_submission(sizes, _numbers(limits, "--limits"), **shared)
+        found = simulation.forecast_submission(sizes, listed_numbers(limits, "--limits"), **shared)
         _show(found, found.table, found.now, form)
         return
     with progress_bar("samples") as progress:
@@ -190,14 +191,6 @@ def _simulation(
     system = machine_for(described, log, machine, lambda: workload.header)
     check_nodes(system, options)
     return simulations.Simulation(workload, system, chosen, options=options)
-
-
-def _numbers(text: str, option: str) -> list[float]:
-    """Return the numbers of a list that is separated by commas."""
-    try:
-        return [float(each) for each in text.split(",")]
-    except ValueError:
-        raise wrong_usage(f"{text!r}; must be numbers separated by commas.", option) from None
 
 
 def _show(answer: Any, table: pl.DataFrame, now: float, form: str) -> None:  # noqa: ANN401  # either forecast

@@ -13,6 +13,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     OutputFormat,
     Seed,
+    SlurmFolder,
     Version,
     whole_number,
 )
@@ -36,16 +37,6 @@ def _dump(text: str) -> object:
     return typer.Option(metavar="FILE", exists=True, dir_okay=False, rich_help_panel=_DUMPS, help=text)
 
 
-_Configuration = Annotated[
-    Path,
-    typer.Option(
-        "--conf",
-        metavar="DIR",
-        exists=True,
-        rich_help_panel=RULES,
-        help="A folder with slurm.conf, or the file.",
-    ),
-]
 _Squeue = Annotated[
     Path,
     _dump("Output of squeue --json, scontrol show job, or squeue -o with the documented format."),
@@ -96,7 +87,7 @@ _Samples = Annotated[int, whole_number("Simulated futures.", RULES)]
 
 def forecast(
     *,
-    conf: _Configuration,
+    conf: SlurmFolder,
     squeue: _Squeue,
     now: _Now,
     nodes: _Nodes = None,

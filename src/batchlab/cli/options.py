@@ -44,6 +44,7 @@ __all__ = [
     "Observers",
     "OutputFormat",
     "Seed",
+    "SlurmFolder",
     "SystemFile",
     "Version",
     "amounts",
@@ -53,6 +54,7 @@ __all__ = [
     "completed_words",
     "directory",
     "existing_file",
+    "listed_numbers",
     "log_file",
     "numbers",
     "out_directory",
@@ -141,6 +143,14 @@ def amounts(text: str, option: str) -> dict[str, int]:
         if not number.is_integer():
             raise wrong_usage(f"{name}={number:g}; must be a whole number.", option)
     return {name: int(number) for name, number in found.items()}
+
+
+def listed_numbers(text: str, option: str, what: str = "numbers separated by commas") -> list[float]:
+    """Return the numbers of a list with commas; `what` they must be is for the error."""
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise wrong_usage(f"{text!r}; must be {what}.", option) from None
 
 
 MACHINE, READING, RULES, OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
@@ -256,6 +266,16 @@ Equivalence = Annotated[
     ),
 ]
 
+SlurmFolder = Annotated[
+    Path,
+    typer.Option(
+        "--conf",
+        metavar="DIR",
+        exists=True,
+        rich_help_panel=RULES,
+        help="A folder with slurm.conf, or the file.",
+    ),
+]
 Seed = Annotated[int, seed_number("For policies that use chance.", RULES)]
 Fitted = Annotated[
     Path | None,

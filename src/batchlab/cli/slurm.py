@@ -18,6 +18,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     FormatOption,
     NodeEvents,
     OutputFormat,
+    SlurmFolder,
     Version,
     existing_file,
     out_file,
@@ -82,16 +83,6 @@ def note_ignored(workload: Workload, twins: Sequence[Twin]) -> None:
 
 _SEARCH = "The search"
 
-_Configuration = Annotated[
-    Path,
-    typer.Option(
-        "--conf",
-        metavar="DIR",
-        exists=True,
-        rich_help_panel=RULES,
-        help="A folder with slurm.conf, or the file.",
-    ),
-]
 _Parameters = Annotated[
     list[str] | None,
     typer.Option(
@@ -139,7 +130,7 @@ _Out = Annotated[
 def fit(
     trace: Trace,
     *,
-    conf: _Configuration,
+    conf: SlurmFolder,
     version: Version = None,
     submission: Submission = 0.0,
     parameter: _Parameters = None,
@@ -212,7 +203,7 @@ def _bounds(text: str, bounds: str) -> tuple[float, float]:
 
 _INTERVALS = "The intervals"
 
-_Configurations = Annotated[
+SlurmFolders = Annotated[
     list[Path],
     typer.Option(
         "--conf",
@@ -245,7 +236,7 @@ _Confidence = Annotated[
 def what_if(
     trace: Trace,
     *,
-    conf: _Configurations,
+    conf: SlurmFolders,
     version: Version = None,
     submission: Submission = 0.0,
     fitted: Fitted = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
@@ -28,7 +27,7 @@ from batchlab.forecast.scores import (
     reliability,
     sample_quantiles,
 )
-from batchlab.forecast.situation import SAMPLES, WEEK, Situation
+from batchlab.forecast.situation import SAMPLES, WEEK, Situation, threads_of
 from batchlab.simulation.simulation import Simulation, simulate
 
 if TYPE_CHECKING:
@@ -206,8 +205,7 @@ def evaluate(
     rules.check(SimulationError, "draws", draws, word)
     chance = rules.List(rules.PROBABILITY, "chances", is_empty_valid=False)
     rules.check(SimulationError, "correlations", correlations, chance)
-    threads = (os.cpu_count() or 1) if threads is None else threads
-    rules.check(SimulationError, "threads", threads, rules.COUNT)
+    threads = threads_of(threads)
     truth = simulate(workload, system, policy).jobs
     replay = _Replay.of(workload, truth)
     begin, end = workload.first_submission, workload.last_submission

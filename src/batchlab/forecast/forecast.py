@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from batchlab.core import rules
 from batchlab.core.vocabulary import DRAW_METHODS, FORECAST_ARRIVALS
 from batchlab.errors import SimulationError
 from batchlab.forecast.answer import Forecast, SubmissionForecast
-from batchlab.forecast.situation import SAMPLES, WEEK, Situation
+from batchlab.forecast.situation import SAMPLES, WEEK, Situation, threads_of
 from batchlab.simulation.replacements import rows_of_jobs
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def forecast(
     """
     levels = checked_levels(quantiles)
     samples, correlation, seed = _checked(samples, correlation, seed, draws, arrivals)
-    threads = _threads(threads)
+    threads = threads_of(threads)
     situation = Situation.of(simulation, at)
     until = _end(situation.known.at, horizon, arrivals)
     alone = simulation.fork(arrivals="none")
@@ -96,7 +95,7 @@ def forecast_submission(
     samples, correlation, seed = _checked(samples, correlation, seed, draws, "none")
     sizes = rules.check(SimulationError, "tasks", tasks, _SIZES)
     seconds = rules.check(SimulationError, "limits", limits, _LIMITS)
-    threads = _threads(threads)
+    threads = threads_of(threads)
     situation = Situation.of(simulation)
     row = _place_of(simulation, situation, like)
     totals = None if draws == "true" else situation.draws(draws, correlation, samples, seed)
@@ -165,12 +164,6 @@ def _checked(
         rules.check(SimulationError, "correlation", correlation, rules.PROBABILITY),
         rules.check(SimulationError, "seed", seed, rules.SEED),
     )
-
-
-def _threads(given: int | None) -> int:
-    if given is None:
-        return os.cpu_count() or 1
-    return rules.check(SimulationError, "threads", given, rules.COUNT)
 
 
 def _end(now: float, horizon: float | None, arrivals: ForecastArrivals) -> float:

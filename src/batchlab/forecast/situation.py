@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import DrawMethod, ForecastArrivals
     from batchlab.simulation import Simulation
 
-__all__ = ["SAMPLES", "WEEK", "Situation"]
+__all__ = ["SAMPLES", "WEEK", "Situation", "threads_of"]
 
 SAMPLES = rules.Whole(1, 10**6)
 """The rule of numbers of samples."""
@@ -33,6 +34,19 @@ _BLOCKS = 8
 _QUEUED, _RUNNING, _COMPLETED, _KILLED = (
     JOB_STATES.index(name) for name in ("queued", "running", "completed", "killed")
 )
+
+
+def threads_of(given: int | None) -> int:
+    """Return the number of threads of a forecast: as given, or else that of the CPUs.
+
+    Raises
+    ------
+    SimulationError
+        If it is not a whole number >= 1.
+    """
+    if given is None:
+        return os.cpu_count() or 1
+    return rules.check(SimulationError, "threads", given, rules.COUNT)
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,6 +62,13 @@ class Place:
         """Raise the error of a missing field."""
         raise DumpError(f"{self.file}: {self.record}: has no {one_line(field)}. {_AGAIN}.") from None
 
+    def hosts(self, field: str, text: str) -> tuple[str, ...]:
+        """Return the names in a host list."""
+        try:
+            return host_names(text)
+        except ValueError as broken:
+            self.refuse(field, text, str(broken))
+
 
 @dataclass(frozen=True)
 class Source:
@@ -223,10 +230,7 @@ class JsonRecord:
     def hosts(self, name: str) -> tuple[str, ...]:
         """Return the names in a host list."""
         text = self.text(name)
-        try:
-            return host_names(text) if text else ()
-        except ValueError as broken:
-            self.place.refuse(self.path + name, text, str(broken))
+        return self.place.hosts(self.path + name, text) if text else ()
 
     def part(self, name: str) -> JsonRecord | None:
         """Return the object in a field; None if it is missing or null."""
@@ -281,7 +285,7 @@ _KEY = re.compile(r"(?:^|\s)([A-Za-z][\w/:.]*)=")
 _FREE = frozenset(
     {"JobName", "Command", "Comment", "AdminComment", "SystemComment", "WorkDir", "Reason", "OS"}
 )
-_NONE = frozenset({"", "(null)", "N/A", "n/a", "none", "None", "*"})
+_NONE = _NO_TEXT | {"*"}
 _UNLIMITED = frozenset({"UNLIMITED", "INFINITE"})
 _OF_PARTITION = frozenset({"PARTITION_LIMIT", "NOT_SET", "INVALID", "", "(NULL)", "N/A", "NONE"})
 _DETAIL = re.compile(r"(?:^|\s)Nodes=(\S+) CPU_IDs=(\S+) Mem=")
@@ -347,7 +351,7 @@ class TextRecord:
     def hosts(self, name: str) -> tuple[str, ...]:
         """Return the names in a host list."""
         text = self.text(name)
-        return _hosts(self, text, name) if text else ()
+        return self.place.hosts(name, text) if text else ()
 
     def span(self, name: str) -> float | None:
         """Return a time limit, seconds: infinite for UNLIMITED, None for the limit of the partition."""
@@ -395,16 +399,9 @@ def blocks(source: Source, first: str, noun: str) -> list[TextRecord]:
         label = f"{noun} {name} (line {number})" if name else f"line {number}"
         record = TextRecord(Place(source.file, label), values)
         for match in (each for line in lines for each in _DETAIL.finditer(line)):
-            record.details.append((_hosts(record, match[1]), match[2]))
+            record.details.append((record.place.hosts("Nodes", match[1]), match[2]))
         records.append(record)
     return records
-
-
-def _hosts(record: TextRecord, text: str, name: str = "Nodes") -> tuple[str, ...]:
-    try:
-        return host_names(text)
-    except ValueError as broken:
-        record.place.refuse(name, text, str(broken))
 
 
 def _pairs(lines: Sequence[str]) -> dict[str, str]:

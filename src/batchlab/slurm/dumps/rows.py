@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from batchlab.system import System
 
 __all__ = [
+    "MOST_SUGGESTED",
     "LiveRow",
     "Remarked",
     "TaskRequest",
+    "first_names",
     "holding_of",
     "request_of",
     "rows_of",
@@ -55,8 +57,12 @@ class Remarked:
 def _listed(names: dict[str, int]) -> str:
     if [*names] == [""]:
         return ""
-    named = ", ".join([*names][:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
-    return f" ({sum(names.values()):,}: {named})"
+    return f" ({sum(names.values()):,}: {first_names(names)})"
+
+
+def first_names(names: Collection[str]) -> str:
+    """Return the first names of jobs, nodes or reservations, separated by commas."""
+    return ", ".join([*names][:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
 
 
 _KILOBYTES = 1024
@@ -232,7 +238,8 @@ def _fitted(job: LiveJob, left: Sequence[int]) -> tuple[int, ...]:
 
 _MINUTE = 60.0
 _MOST_JOBS = 4_000_000
-_MOST_SUGGESTED = 1000
+MOST_SUGGESTED = 1000
+"""The number of names among which a suggestion is looked for."""
 _HET = "components of a heterogeneous job count as separate jobs"
 _NAMED_NODES = "nodes requested or excluded by name are not modelled: jobs take any node of the partition"
 _LICENSES = "licenses are not modelled"
@@ -490,7 +497,7 @@ class _Names:
     def _partition(self, job: LiveJob) -> str | None:
         for name in job.partitions:
             if name not in self.lines:
-                rule = f"slurm.conf has no such partition.{suggest(name, [*self.lines][:_MOST_SUGGESTED])}"
+                rule = f"slurm.conf has no such partition.{suggest(name, [*self.lines][:MOST_SUGGESTED])}"
                 raise DumpError(f"{self.file}: job {job.job_id}: partition = {shown(name)}; {rule}")
         return ",".join(name for name in job.partitions if name in self.partitions) or None
 

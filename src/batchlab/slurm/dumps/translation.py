@@ -20,7 +20,15 @@ from batchlab.simulation.simulation import Simulation
 from batchlab.slurm import translate
 from batchlab.slurm.dumps.forecast import LiveForecast, past_jobs, with_past_jobs, with_starts
 from batchlab.slurm.dumps.outlook import Outlook
-from batchlab.slurm.dumps.rows import Remarked, holding_of, rows_of, shares_of, table_of
+from batchlab.slurm.dumps.rows import (
+    MOST_SUGGESTED,
+    Remarked,
+    first_names,
+    holding_of,
+    rows_of,
+    shares_of,
+    table_of,
+)
 from batchlab.system import Conditions, Reservation
 from batchlab.workload import Header, Workload
 from batchlab.workload.dependencies import without_missing
@@ -132,8 +140,6 @@ def _admitted(each: LiveReservation, remarks: Remarked) -> Conditions:
 
 
 _BY_PRIORITY: Final = 'expression("-priority")'
-_MOST_SUGGESTED: Final = 1000
-_MOST_NAMED: Final = 5
 _LATEST_CYCLE: Final = 1.0
 """A job that could start does so in the first pass."""
 _NO_NODES = "no dump of the nodes: their states are those of slurm.conf, and hidden jobs are not noticed"
@@ -413,7 +419,7 @@ def _check_nodes(state: LiveState, places: Mapping[str, int]) -> None:
     for what, names in groups:
         for name in names:
             if name not in places:
-                rule = f"slurm.conf has no such node.{suggest(name, [*places][:_MOST_SUGGESTED])}"
+                rule = f"slurm.conf has no such node.{suggest(name, [*places][:MOST_SUGGESTED])}"
                 files = ", ".join(state.files)
                 raise DumpError(f"{files}: {what} = {shown(name)}; {rule}")
     for job in state.running:
@@ -428,11 +434,10 @@ def _check_nodes(state: LiveState, places: Mapping[str, int]) -> None:
 def _check_complete(state: LiveState) -> None:
     hidden = state.unexplained
     if hidden:
-        named = ", ".join(one_line(name) for name in [*hidden][:_MOST_NAMED])
-        more = ", …" if len(hidden) > _MOST_NAMED else ""
+        named = first_names([one_line(name) for name in hidden])
         raise DumpError(
             f"{', '.join(state.files)}: {sum(hidden.values()):,} CPUs are busy on {len(hidden):,} nodes "
-            f"({named}{more}), and no job of the dump holds them; must show all jobs. PrivateData=jobs hides "
+            f"({named}), and no job of the dump holds them; must show all jobs. PrivateData=jobs hides "
             "those of others, and dumps written at different times differ: write them again at once, "
             'or pass incomplete="keep" to take these nodes out of service.'
         )

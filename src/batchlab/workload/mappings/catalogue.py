@@ -13,7 +13,7 @@ import polars as pl
 
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.workload.columns import UNREADABLE
-from batchlab.workload.mappings.mapping import LogMapping, mapping_of_document, mapping_of_file
+from batchlab.workload.mappings.mapping import LogMapping, mapping_of_file
 from batchlab.workload.mappings.rows import first_line_of, format_of, name_in, separator_of
 from batchlab.workload.source import name_of
 
@@ -29,7 +29,7 @@ def entries() -> tuple[LogMapping, ...]:
         each.name.removesuffix(_SUFFIX) for each in folder.iterdir() if each.name.endswith(_SUFFIX)
     )
     texts = {name: folder.joinpath(f"{name}{_SUFFIX}").read_text("utf-8") for name in names}
-    return tuple(mapping_of_document({**tomllib.loads(text), "name": name}) for name, text in texts.items())
+    return tuple(LogMapping.of({**tomllib.loads(text), "name": name}) for name, text in texts.items())
 
 
 def text_of(mapping: LogMapping) -> str:

@@ -350,24 +350,13 @@ def mapping_of_file(path: str | os.PathLike[str]) -> LogMapping:
     name = os.fspath(path)
     reader = DocumentReader(WorkloadError, "mapping", 1)
     try:
-        mapping = mapping_of_document(reader.toml(reader.text(reader.content(name))))
+        mapping = LogMapping.of(reader.toml(reader.text(reader.content(name))))
     except WorkloadError as error:
         raise reader.named(name, error) from None
     machine = Path(name).parent / mapping.machine
     if mapping.machine and machine.is_file():
         mapping = replace(mapping, machine=str(machine))
     return mapping if mapping.name else replace(mapping, name=Path(name).stem)
-
-
-def mapping_of_document(document: Mapping[str, object]) -> LogMapping:
-    """Create a mapping from a parsed document, and check it.
-
-    Raises
-    ------
-    WorkloadError
-        If a key or a value is invalid; the message has its position in the document and the rule.
-    """
-    return Reader(WorkloadError, "a mapping").build(LogMapping, document)
 
 
 def _refusal(way: tuple[int | str, ...], value: object, rule: str) -> WorkloadError:
