@@ -307,17 +307,8 @@ impl<F: Feed> Simulation<F> {
 
     /// Queue a job that was admitted at its submission.
     fn enqueue_again(&mut self, job: u32) {
-        self.state.count_submitted(&self.scenario, job, 1);
         let is_held = self.state.held_ahead.remove(&job);
-        let is_eligible = self.is_eligible(job);
-        if is_eligible && !is_held {
-            self.state.enqueue(&self.scenario, &self.priority, job);
-        } else {
-            self.state.put_on_hold(&self.scenario, &self.priority, job);
-        }
-        if let (Some(conditions), true, false) = (&mut self.state.conditions, is_held, is_eligible) {
-            conditions.hold(job);
-        }
+        self.queue_or_hold(job, is_held);
         self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
         let cancelled = self.scenario.attributes.cancelled_at(job).filter(|&time| time > self.state.now);
         if let Some(time) = cancelled {

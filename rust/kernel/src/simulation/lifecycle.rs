@@ -21,16 +21,7 @@ impl<F: Feed> Simulation<F> {
             self.reject(job, reason);
             return self.feed.finished(&self.scenario, &mut self.state, job);
         }
-        self.state.count_submitted(&self.scenario, job, 1);
-        let is_eligible = self.is_eligible(job);
-        if is_eligible && !is_held {
-            self.state.enqueue(&self.scenario, &self.priority, job);
-        } else {
-            self.state.put_on_hold(&self.scenario, &self.priority, job);
-        }
-        if let (Some(conditions), true, false) = (&mut self.state.conditions, is_held, is_eligible) {
-            conditions.hold(job);
-        }
+        self.queue_or_hold(job, is_held);
         self.key_event(job, KeyEvent::Arrival);
         if self.agenda.triggers.is_some() {
             self.happened(Trigger::Submission(job));
@@ -41,6 +32,20 @@ impl<F: Feed> Simulation<F> {
             self.cancel_at(job, Time(time));
         }
         Ok(())
+    }
+
+    /// Count a submitted job, and put it in the queue, or on hold if it is held or not eligible yet.
+    pub(super) fn queue_or_hold(&mut self, job: u32, is_held: bool) {
+        self.state.count_submitted(&self.scenario, job, 1);
+        let is_eligible = self.is_eligible(job);
+        if is_eligible && !is_held {
+            self.state.enqueue(&self.scenario, &self.priority, job);
+        } else {
+            self.state.put_on_hold(&self.scenario, &self.priority, job);
+        }
+        if let (Some(conditions), true, false) = (&mut self.state.conditions, is_held, is_eligible) {
+            conditions.hold(job);
+        }
     }
 
     /// Cancel a job at a time, or now if it is cancelled at the instant of its submission.
