@@ -237,7 +237,8 @@ def rows(page: str, head: str) -> list[list[str]]:
 
 def test_the_table_of_options_of_a_run() -> None:
     """In order, with its default; the page of results has those that record a table."""
-    found = {row[0].strip("`"): row[2].strip("`") for row in rows("getting-started.md", "| option | takes |")}
+    listed = rows("getting-started.md", "| option | values |")
+    found = {row[0].strip("`"): row[2].strip("`") for row in listed}
     tables = {table.option for table in TABLES.values()}
     defaults = {
         name: repr(option.default).replace("'", '"')
@@ -280,6 +281,6 @@ def test_defaults_in_the_table_of_the_command() -> None:
                     else str(option.default)
                 )
             elif option.help.default is None:
-                assert cells[option.option] in {"", "all", "those of the header"}
+                assert cells[option.option] in {"", "all", "from the header"}
             else:
                 assert cells[option.option]

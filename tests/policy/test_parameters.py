@@ -49,7 +49,7 @@ def test_the_class_is_that_of_the_table() -> None:
 
 def test_the_page_lists_every_parameter() -> None:
     """`docs/policies.md` has the parameters as the table has them."""
-    head = "\n| key | usual | values | is | in slurm.conf |\n|---|---|---|---|---|\n"
+    head = "\n| key | default | values | meaning | in slurm.conf |\n|---|---|---|---|---|\n"
     marks = "<!-- parameters of slurm -->\n", "<!-- end of parameters of slurm -->\n"
     hold(PAGE, *marks, head + "".join(map(row_of, PARAMETERS.values())) + "\n")
 
@@ -61,7 +61,7 @@ def test_the_page_lists_the_parameters_of_allocators() -> None:
         for each in rule.parameters.values():
             cells = (each.default, each.values, each.text)
             rows.setdefault(f"`{each.name}` | {{}} | {' | '.join(cells)} |\n", []).append(f"`{allocator}`")
-    head = "\n| key | of | usual | values | is |\n|---|---|---|---|---|\n"
+    head = "\n| key | allocator | default | values | meaning |\n|---|---|---|---|---|\n"
     marks = "<!-- parameters of allocators -->\n", "<!-- end of parameters of allocators -->\n"
     written = ("| " + row.format(", ".join(names)) for row, names in rows.items())
     hold(PAGE, *marks, head + "".join(written) + "\n")

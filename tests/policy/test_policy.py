@@ -10,6 +10,7 @@ from batchlab.core.parameters import Parameter
 from batchlab.core.vocabulary import FAVOURED_SIZES
 from batchlab.errors import PolicyError, PolicyNotFound
 from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, Policy, SlurmParameters
+from batchlab.policy.registry import PAPER_NAMES
 from batchlab.policy.slurm import PARAMETERS
 
 FORMULAS = (
@@ -202,6 +203,29 @@ def test_unknown_names(text: str, message: str) -> None:
     """An unknown name is answered with the nearest and with all that are known."""
     with pytest.raises(PolicyNotFound, match=re.escape(message)):
         Policy.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("FCFS/BF", "first_fit"),
+        (" FIFO ", "fcfs"),
+        ("EBF", "easy_accasim"),
+        ("MPP", "mpp(backfill=first_fit)"),
+    ],
+)
+def test_names_of_papers(name: str, spec: str) -> None:
+    """A name of a paper is the policy of its spec, and is written as the spec."""
+    assert Policy.parse(name) == Policy.parse(spec)
+    assert str(Policy.parse(name)) == str(Policy.parse(spec))
+
+
+@pytest.mark.parametrize("name", ["SJF", "LJF"])
+def test_names_with_two_meanings(name: str) -> None:
+    """A name that papers use for two policies is refused with both specs, each of which is valid."""
+    with pytest.raises(PolicyNotFound, match=re.escape(f"policy = {name!r}; the name has two meanings")):
+        Policy.parse(name)
+    assert len({Policy.parse(spec) for spec in PAPER_NAMES[name]}) == 2
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@
                those of `Multifactor` for multifactor, and those of `SlurmParameters` for slurm
 
 ``easy`` is ``fcfs`` with backfill ``easy``; ``first_fit`` is ``fcfs(backfill=first_fit)``; ``configured`` is
-the policy of the system's configuration (`System.policy`).
+the policy of the system's configuration (`System.policy`). Names of papers, such as ``FCFS/BF``, stand for
+specs (`registry.PAPER_NAMES`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from batchlab.policy.registry import (
     BACKFILLS,
     DISCIPLINES,
     ORDERS,
+    PAPER_NAMES,
     PREDICTORS,
     SCHEDULERS,
     SIZE_ORDERS,
@@ -200,7 +202,8 @@ class Policy:
         ----------
         text
             For instance ``"easy"``, ``"easy(order=sjf, allocator=best_fit)"``, ``"random(7)"``,
-            ``"fcfs(backfill=first_fit)"`` or ``'expression("requested_time * tasks")'``.
+            ``"fcfs(backfill=first_fit)"`` or ``'expression("requested_time * tasks")'``; or a name of
+            a paper, such as ``"FCFS/BF"``.
 
         Returns
         -------
@@ -210,13 +213,13 @@ class Policy:
         Raises
         ------
         PolicyNotFound
-            If a name is unknown; the message suggests the nearest.
+            If a name is unknown, or has two meanings; the message names the known ones.
         PolicyError
-        If the spec is invalid; the message states the position.
+            If the spec is invalid; the message states the position.
         """
         if not isinstance(text, str):
             raise PolicyError(f"policy = {shown(text)}; must be a spec string, e.g. 'easy(order=sjf)'.")
-        return _policy(*SPECS.parse(text))
+        return _policy(*SPECS.parse(_of_paper(text)))
 
     def on(self, configuration: str) -> Policy:
         """Return the policy for a system.
@@ -311,6 +314,16 @@ class Policy:
     def order_argument(self) -> str:
         """The seed of ``random``, the formula of ``expression``, or the parameters of others; else empty."""
         return _argument(_name_of(self.order)).strip('"')
+
+
+def _of_paper(text: str) -> str:
+    """Return the spec for a name of a paper; other texts unchanged."""
+    specs = PAPER_NAMES.get(text.strip(), (text,))
+    if len(specs) > 1:
+        accasim, ppt = specs
+        rule = f"write {accasim} (requested time, as AccaSim) or {ppt} (node hours, as the PPT simulator)"
+        raise PolicyNotFound(f"policy = {shown(text)}; the name has two meanings: {rule}.")
+    return specs[0]
 
 
 def as_policy(policy: object, argument: str = "policy =") -> Policy:

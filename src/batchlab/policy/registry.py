@@ -26,6 +26,7 @@ __all__ = [
     "BACKFILLS",
     "DISCIPLINES",
     "ORDERS",
+    "PAPER_NAMES",
     "PREDICTORS",
     "SCHEDULERS",
     "SIZE_ORDERS",
@@ -154,3 +155,18 @@ PREDICTORS: Mapping[str, Rule] = MappingProxyType(
     }
 )
 """The predictors of run times, by name."""
+
+PAPER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "EASY": ("easy",),
+        "EBF": ("easy_accasim",),
+        "FCFS": ("fcfs",),
+        "FCFS/BF": ("first_fit",),
+        "FIFO": ("fcfs",),
+        "LJF": ("ljf", "ljf_node_hours(backfill=first_fit)"),
+        "MPP": ("mpp(backfill=first_fit)",),
+        "SBP": ("sbp(backfill=first_fit)",),
+        "SJF": ("sjf", "sjf_node_hours(backfill=first_fit)"),
+    }
+)
+"""Names of policies in papers (AccaSim, PPT simulator), with their specs; two specs if the papers differ."""
