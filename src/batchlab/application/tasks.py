@@ -291,7 +291,7 @@ class _Transfer(Task):
     bytes: Amounts
     pattern: RankPattern | Literal["vector"] | None = None
     storage: Storage = "parallel_file_system"
-    asynchronous: bool = False
+    asynchronous: bool = field(default=False, metadata={"key": "async"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -353,7 +353,7 @@ class Idle(Task):
         If a parameter breaks its rule.
     """
 
-    seconds: Amounts
+    seconds: Amounts = field(metadata={"key": "delay"})
     pattern: RankPattern | Literal["vector"] | None = None
 
     kind: ClassVar[str] = "idle"
@@ -390,7 +390,7 @@ class Delay(Task):
         If a parameter breaks its rule.
     """
 
-    seconds: Number
+    seconds: Number = field(metadata={"key": "delay"})
     synchronized: bool = field(default=True, kw_only=True)
 
     kind: ClassVar[str] = "idle"

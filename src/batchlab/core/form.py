@@ -8,12 +8,15 @@ The annotation of a field says which values it takes:
 ``Literal["a", "b"]``          one of the words
 a dataclass                    an object of it; in a document, a table of its fields
 ``tuple[part, ...]``           objects of a dataclass with unique names; in a document, a list of tables
+``tuple[Part | Other, ...]``   objects of dataclasses; in a document, the lists ``parts`` and ``others``
 ``Mapping[str, part]``         objects of a dataclass by name; in a document, a table of tables
 ``... | None``                 None too
 =============================  ====================================================================
 
-A dataclass whose tables have a short form in documents, such as a text for ``{column = "text"}``, has a
-static method ``in_full`` that returns the table, and other values as they are.
+The metadata of a field can have its ``key`` in documents, if that is not the name. A dataclass whose tables
+have a short form in documents, such as a text for ``{column = "text"}``, has a static method ``in_full`` that
+returns the table, and other values unchanged. If the tables of a format differ from the dataclasses, the
+reader of the format has a `Form` of each.
 
 `check_fields` checks an object while it is made, and `Reader.build` makes one from a document. So a file has
 the keys and the rules of the class. `described` makes the objects that options of a run hold.
@@ -25,9 +28,9 @@ import builtins
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
-from functools import lru_cache
+from functools import cache
 from types import MappingProxyType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -35,11 +38,30 @@ from batchlab.core import rules
 from batchlab.core.spec import Call, Grammar, flag_of, plain
 from batchlab.errors import SimulationError, shown, suggest, written
 
-__all__ = ["Reader", "as_document", "check_fields", "described", "flag", "reduced", "refusal"]
+__all__ = [
+    "Form",
+    "Reader",
+    "as_document",
+    "check_fields",
+    "described",
+    "flag",
+    "keys_of",
+    "reduced",
+    "refusal",
+]
 
 _T = TypeVar("_T")
 _Path = tuple[int | str, ...]
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+# Deeper documents are errors before Python's stack ends.
+_DEEPEST = 200
+
+Table = Mapping[str, object]
+Form = Callable[[dict[str, Any]], tuple[type, Table, Table]]
+"""Converts a table of a document: returns the dataclass that it describes, its keys, and further fields.
+
+The dataclass may be one that stands for the object in documents; its method ``made`` returns the object.
+"""
 
 
 @dataclass(frozen=True)
@@ -51,13 +73,16 @@ class _Known:
     rule
         What its values must be; None for any.
     one, several, named
-        The dataclass of which it holds an object, a tuple of objects, or objects by name.
+        The dataclass of its object, of a tuple of objects, or of objects by name.
+    mixed
+        The dataclasses of a tuple of objects, by their keys in a document.
     """
 
     rule: rules.Rule[object] | None = None
     one: type[Any] | None = None
     several: type[Any] | None = None
     named: type[Any] | None = None
+    mixed: Mapping[str, type[Any]] | None = None
 
 
 def check_fields(instance: object, error: Callable[[str], Exception], where: str | None = None) -> None:
@@ -122,6 +147,12 @@ class Reader:
         What the document is called in errors, with its article.
     advice
         The next step for a missing key, by its name.
+    forms
+        The forms of dataclasses in this format, where their tables are others than their fields.
+    ignored
+        Collects the paths of unknown keys, which are then ignored. By default, they are errors.
+    is_toml
+        Whether documents may be TOML.
     """
 
     def __init__(
@@ -130,10 +161,17 @@ class Reader:
         document: str,
         *,
         advice: Mapping[str, str] = _NOTHING,
+        forms: Mapping[type, Form] = _NOTHING,
+        ignored: list[str] | None = None,
+        is_toml: bool = True,
     ) -> None:
         self._error = error
         self._document = document
         self._advice = advice
+        self._forms = forms
+        self._ignored = ignored
+        self._is_toml = is_toml
+        self._places: dict[int, _Path] = {}
         self._found: list[tuple[bool, str]] = []
 
     def build(self, kind: type[_T], document: object, path: _Path = ()) -> _T:
@@ -167,25 +205,51 @@ class Reader:
         if not isinstance(given, Mapping):
             self._refuse(path, given, "must be an object of keys and values")
             return None
-        known, before = _fields(kind), len(self._found)
-        for key in given:
-            if key not in known:
-                rule = f"is not a key of {self._document}.{suggest(str(key), known)}"
-                self._refuse((*path, str(key)), given[key], rule)
-        values = {}
-        for name, field in known.items():
-            if name in given:
-                values[name] = self._value(_known(kind, name), given[name], (*path, name))
-            elif _default(field) is MISSING:
-                advice = self._advice.get(name, "add it")
-                self._found.append((True, f"{written((*path, name))} is missing; {advice}."))
-        if len(self._found) > before:
+        if len(path) > _DEEPEST:
+            self._refuse(path, given, "is nested too deeply")
             return None
+        form, known, before = kind, given, len(self._found)
+        values: Table = {}
         try:
-            return kind(**values)
+            if kind in self._forms:
+                form, given, values = self._forms[kind](dict(given))
+            known = keys_of(form)
+            values = {**values, **self._values(form, given, path, values)}
+            if len(self._found) > before:
+                return None
+            built: Any = form(**values)
+            built = built.made() if hasattr(built, "made") else built
         except self._error as error:
-            self._found.append((False, _within(path, kind, values, str(error))))
-        return None
+            # An error of a part that was built before has that part's path.
+            place = self._places.get(id(getattr(error, "part", None)), path)
+            labels = [_label(each, SimpleNamespace(**values)) for each in (kind, form)]
+            self._found.append((False, _within(place, labels, known, str(error))))
+            return None
+        self._places[id(built)] = path
+        return built
+
+    def _values(self, kind: type, table: Table, path: _Path, fixed: Table) -> dict[str, object]:
+        """Return the values of the fields of a dataclass."""
+        known = {key: field for key, field in keys_of(kind).items() if field.name not in fixed}
+        for key in table:
+            if key not in known and self._ignored is not None:
+                self._ignored.append(written((*path, key)))
+            elif key not in known:
+                rule = f"is not a key of {self._document}.{suggest(str(key), known)}"
+                self._refuse((*path, str(key)), table[key], rule)
+        values: dict[str, Any] = {}
+        for key, field in known.items():
+            facts = _known(kind, field.name)
+            if key in table and facts.mixed is not None:
+                part = _Known(facts.rule, several=facts.mixed[key])
+                value: Any = self._value(part, table[key], (*path, key))
+                values[field.name] = (*values.get(field.name, ()), *(value or ()))
+            elif key in table:
+                values[field.name] = self._value(facts, table[key], (*path, key))
+            elif _default(field) is MISSING:
+                advice = self._advice.get(key, "add it")
+                self._found.append((True, f"{written((*path, key))} is missing; {advice}."))
+        return values
 
     def _value(self, field: _Known, given: object, path: _Path) -> object:
         if field.one is not None and given is not None:
@@ -194,7 +258,8 @@ class Reader:
             if isinstance(given, list):
                 return tuple(self._part(field.several, each, (*path, at)) for at, each in enumerate(given))
             name = path[-1]
-            self._refuse(path, given, f"must be a list of {name}; in TOML write [[{name}]] before each")
+            advice = f"; in TOML write [[{name}]] before each" if self._is_toml else ""
+            self._refuse(path, given, f"must be a list of {name}{advice}")
             return None
         if field.named is not None and isinstance(given, Mapping):
             return {name: self._part(field.named, each, (*path, str(name))) for name, each in given.items()}
@@ -210,17 +275,28 @@ class Reader:
         self._found.append((False, f"{written(path) or 'document'} = {shown(value)}; {rule}{end}"))
 
 
-@lru_cache
+@cache
+def keys_of(kind: type) -> Mapping[str, Field[Any]]:
+    """Return the fields of a dataclass by their keys in documents."""
+    return {key: each for each in _fields(kind).values() for key in _keys(kind, each)}
+
+
+def _keys(kind: type, field: Field[Any]) -> Iterable[str]:
+    return _known(kind, field.name).mixed or (field.metadata.get("key", field.name),)
+
+
+@cache
 def _fields(kind: type) -> Mapping[str, Field[Any]]:
     """Return the fields of a dataclass that a document has, by name."""
     return {each.name: each for each in fields(kind) if each.init and each.metadata.get("in_file", True)}
 
 
-@lru_cache
+@cache
 def _known(kind: type, name: str) -> _Known:
     """Return what the annotation of a field says."""
     annotated = SimpleNamespace(__annotations__={name: _fields(kind)[name].type})
-    scope = _Scope(kind.__module__)
+    owner = next(each for each in kind.__mro__ if name in vars(each).get("__annotations__", {}))
+    scope = _Scope(owner.__module__)
     return _known_of(get_type_hints(annotated, scope.module, scope, include_extras=True)[name])
 
 
@@ -250,14 +326,23 @@ def _known_of(kind: object) -> _Known:
         return replace(known, rule=next((each for each in inner[1:] if callable(each)), known.rule))
     if origin is Literal or kind is bool:
         return _Known(rules.truth if kind is bool else rules.OneOf(inner))
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _Known(rules.Instance(kind), one=kind)
+    return _known_of_several(origin, inner)
+
+
+def _known_of_several(origin: object, inner: tuple[Any, ...]) -> _Known:
+    kinds = get_args(inner[0]) if inner else ()
     if origin is tuple and inner[1:] == (...,) and is_dataclass(inner[0]):
         return _Known(rules.Parts(inner[0]), several=inner[0])  # type: ignore[arg-type]  # a class
+    if origin is tuple and kinds and all(map(is_dataclass, kinds)):
+        return _Known(mixed={f"{each.__name__.lower()}s": each for each in kinds})
+    if origin is Sequence and is_dataclass(inner[0]):
+        return _Known(several=inner[0])  # type: ignore[arg-type]  # a class
     if origin is Mapping and is_dataclass(inner[1]):
         part: Any = inner[1]
         return _Known(rules.Table(rules.text, rules.Instance(part), "names to tables"), named=part)
-    return (
-        _Known(rules.Instance(kind), one=kind) if isinstance(kind, type) and is_dataclass(kind) else _Known()
-    )
+    return _Known()
 
 
 def _same(given: object) -> object:
@@ -280,15 +365,18 @@ def _label(kind: type[object], named: object) -> str:
     return f"{kind.__name__} {shown(name)}: " if name and isinstance(name, str) else f"{kind.__name__}: "
 
 
-def _within(path: _Path, kind: type[object], values: Mapping[str, object], text: str) -> str:
-    """Return the error of an object with its path in place of its class and name."""
+def _within(path: _Path, labels: Iterable[str], known: Mapping[str, Any], text: str) -> str:
+    """Return the error of an object with its path in place of its label, and the key of its field."""
     place = written(path)
     if not place or text.startswith(f"{place}."):
         return text
-    rule = text.removeprefix(_label(kind, SimpleNamespace(**values)))
-    first = re.match(r"\w*", rule)
-    is_of_field = first is not None and first[0] in values
-    return f"{place}.{rule}" if is_of_field else f"{place}: {rule}"
+    rule = text
+    for label in labels:
+        rule = rule.removeprefix(label)
+    word, names_key = re.match(r"(\w*)( = | is missing|)", rule).groups()  # type: ignore[union-attr]  # any text
+    otherwise = word if names_key else None
+    key = next((key for key in known if word in (key, getattr(known[key], "name", key))), otherwise)
+    return f"{place}: {rule}" if key is None else f"{place}.{key}{rule.removeprefix(word)}"
 
 
 def _plain(value: object) -> object:

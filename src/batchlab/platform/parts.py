@@ -201,6 +201,7 @@ class Link:
         check_fields(self, PlatformError)
 
 
+@dataclass(frozen=True)
 class Topology:
     """Base class of topologies."""
 
@@ -512,7 +513,7 @@ class Zone:
 
     name: Name
     routing: Routing = "full"
-    members: Annotated[tuple[Zone | Cluster, ...], rules.Parts((Zone, Cluster), is_unique=False)] = ()
+    members: Annotated[tuple[Cluster | Zone, ...], rules.Parts((Cluster, Zone), is_unique=False)] = ()
     hosts: Annotated[tuple[Host, ...], rules.Parts(Host, is_unique=False)] = ()
     routers: Names = ()
     links: Annotated[tuple[Link, ...], rules.Parts(Link, is_unique=False)] = ()

@@ -24,40 +24,30 @@ Topologies are ``crossbar`` (optionally with a `backbone` link), ``fat_tree``, `
 Without `nodes` and `numbers`, a cluster has as many nodes as its topology.
 """
 
-from __future__ import annotations
-
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
 from batchlab.core import rules
 from batchlab.core.documents import DocumentReader
+from batchlab.core.form import Form, Reader
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform.parts import (
     Cluster,
     Crossbar,
-    Disk,
     Dragonfly,
     FatTree,
-    Host,
-    Link,
-    Ray,
-    Route,
+    Name,
+    Names,
     SharedStorage,
     Topology,
     Torus,
     Zone,
     beside,
 )
-from batchlab.platform.plan import MisfitError
 from batchlab.platform.platform import Platform
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 __all__ = ["platform", "recognises"]
-
-_T = TypeVar("_T")
-_Table = dict[str, Any]
 
 _TOPOLOGIES: dict[str, type[Topology]] = {
     "crossbar": Crossbar,
@@ -65,9 +55,7 @@ _TOPOLOGIES: dict[str, type[Topology]] = {
     "torus": Torus,
     "dragonfly": Dragonfly,
 }
-_OF_PLATFORM = ("read_links", "write_links", "storage")
 _DOCUMENTS = DocumentReader(PlatformError)
-_DEEPEST = 100
 _MOST_NODES = 2**20
 
 
@@ -97,162 +85,90 @@ def platform(content: bytes, name: str) -> Platform:
         If the document is invalid; the message names the file, the path in the document, the value and the
         rule.
     """
-    reader = _Reader()
     try:
-        return reader.platform(_DOCUMENTS.toml(_DOCUMENTS.text(content), neither="XML"))
-    except MisfitError as error:
-        where = reader.places.get(id(error.part), "")
-        raise PlatformError(f"{name}: {where}{': ' if where else ''}{error}") from None
+        document = _DOCUMENTS.toml(_DOCUMENTS.text(content), neither="XML")
+        return Reader(PlatformError, "a platform", forms=_FORMS).build(Platform, document)
     except PlatformError as error:
         raise PlatformError(f"{name}: {error}") from None
     except RecursionError:
         raise PlatformError(f"{name}: is nested too deeply. Is it the right file?") from None
 
 
-class _Reader:
-    """Creates parts from tables, and records the path of each."""
+@dataclass(frozen=True, kw_only=True)
+class _Document(Zone):
+    """A document: the root zone of a platform, storage links, and shared storage."""
 
-    def __init__(self) -> None:
-        self.places: dict[int, str] = {}
+    name: Name = "platform"
+    read_links: Names = ()
+    write_links: Names = ()
+    storage: tuple[SharedStorage, ...] = ()
 
-    def platform(self, document: _Table) -> Platform:
-        """Create the platform."""
-        beside_root = {key: document.pop(key) for key in _OF_PLATFORM if key in document}
-        _check_keys(document, {*_keys(Zone), *_OF_PLATFORM}, "")
-        document.setdefault("name", "platform")
-        storage = self._list(beside_root.pop("storage", []), "storage", self._plain(SharedStorage))
-        root = self._zone(document, "", 0)
-        name = root.name
-        reading, writing = (_texts(beside_root.get(key, []), key) for key in ("read_links", "write_links"))
-        if storage:
-            root = self._with_storage(root, storage)
-            files = [each.name for each in storage if each.role == "storage"]
-            reading += tuple(f"{each}_read" for each in files)
-            writing += tuple(f"{each}_write" for each in files)
-        return Platform(root, name, reading, writing)
+    def __post_init__(self) -> None:
+        """Check nothing: the zone does."""
 
-    def _with_storage(self, root: Zone, storage: tuple[SharedStorage, ...]) -> Zone:
-        clusters = [member for member in root.members if isinstance(member, Cluster)]
+    def made(self) -> Platform:
+        """Return the platform."""
+        root = Zone(**_fields(self, Zone))
+        if not self.storage:
+            return Platform(root, self.name, self.read_links, self.write_links)
         has_more = root.hosts or root.routers or root.links or root.routes or root.rays
-        if len(clusters) != 1 or len(root.members) != 1 or has_more:
+        if len(root.members) != 1 or not isinstance(root.members[0], Cluster) or has_more:
             raise PlatformError(
                 "storage: is for documents of one cluster; describe zones and routes instead."
             )
-        return beside(clusters[0], storage)
-
-    def _zone(self, table: _Table, path: str, depth: int) -> Zone:
-        if depth > _DEEPEST:
-            raise PlatformError(f"{path}: is nested too deeply; zones go {_DEEPEST} deep.")
-        below = f"{path}." if path else ""
-        _check_keys(table, _keys(Zone), path)
-        parts = dict(table)
-        clusters = self._list(parts.pop("clusters", []), f"{below}clusters", self._cluster)
-        zones = self._list(
-            parts.pop("zones", []), f"{below}zones", lambda inner, place: self._zone(inner, place, depth + 1)
+        files = [each.name for each in self.storage if each.role == "storage"]
+        return Platform(
+            beside(root.members[0], self.storage),
+            self.name,
+            (*self.read_links, *(f"{each}_read" for each in files)),
+            (*self.write_links, *(f"{each}_write" for each in files)),
         )
-        kinds: Mapping[str, type[object]] = {"hosts": Host, "links": Link, "routes": Route, "rays": Ray}
-        for key, kind in kinds.items():
-            if key in parts:
-                make = self._host if kind is Host else self._plain(kind)
-                parts[key] = self._list(parts[key], f"{below}{key}", make)
-        return self._made(Zone, {**parts, "members": (*clusters, *zones)}, path)
-
-    def _cluster(self, table: _Table, path: str) -> Cluster:
-        _check_keys(table, _keys(Cluster), path)
-        parts = dict(table)
-        if "topology" in parts:
-            parts["topology"] = self._topology(
-                _table(parts["topology"], f"{path}.topology"), f"{path}.topology"
-            )
-        if "node" in parts:
-            parts["node"] = self._host(_table(parts["node"], f"{path}.node"), f"{path}.node")
-        if "loopback" in parts:
-            parts["loopback"] = self._link("loopback", parts["loopback"], f"{path}.loopback")
-        nodes = parts.pop("nodes", None)
-        if "numbers" not in parts:
-            parts["numbers"] = range(self._nodes(nodes, parts.get("topology"), path))
-        elif nodes is not None:
-            raise PlatformError(f"{path}.nodes = {shown(nodes)}; keep nodes or numbers, not both.")
-        return self._made(Cluster, parts, path)
-
-    def _nodes(self, given: object, topology: Topology | None, path: str) -> int:
-        nodes = given if given is not None else topology and topology.nodes
-        if nodes is None:
-            raise PlatformError(f"{path}: nodes is missing; say how many nodes the cluster has.")
-        return rules.check(PlatformError, f"{path}.nodes", nodes, rules.Whole(1, _MOST_NODES))
-
-    def _topology(self, table: _Table, path: str) -> Topology:
-        parts = dict(table)
-        kind = parts.pop("kind", None)
-        if not isinstance(kind, str) or kind not in _TOPOLOGIES:
-            question = (
-                suggest(kind, _TOPOLOGIES) if isinstance(kind, str) else f" Known: {', '.join(_TOPOLOGIES)}."
-            )
-            raise PlatformError(f"{path}.kind = {shown(kind)}; is no topology.{question}")
-        if "backbone" in parts:
-            parts["backbone"] = self._link("backbone", parts["backbone"], f"{path}.backbone")
-        _check_keys(parts, _keys(_TOPOLOGIES[kind]), path)
-        return self._made(_TOPOLOGIES[kind], parts, path)
-
-    def _host(self, table: _Table, path: str) -> Host:
-        _check_keys(table, _keys(Host), path)
-        parts = dict(table)
-        if "disk" in parts:
-            parts["disk"] = self._plain(Disk)(_table(parts["disk"], f"{path}.disk"), f"{path}.disk")
-        return self._made(Host, parts, path)
-
-    def _link(self, name: str, value: object, path: str) -> Link:
-        """Create a link that is named after its cluster."""
-        return self._plain(Link)({"name": name, **_table(value, path)}, path)
-
-    def _plain(self, kind: type[_T]) -> Callable[[_Table, str], _T]:
-        def make(table: _Table, path: str) -> _T:
-            _check_keys(table, _keys(kind), path)
-            return self._made(kind, table, path)
-
-        return make
-
-    def _list(self, value: object, path: str, make: Callable[[_Table, str], _T]) -> tuple[_T, ...]:
-        if not isinstance(value, list):
-            rule = f"must be a list of tables; write [[{path}]] before each"
-            raise PlatformError(f"{path} = {shown(value)}; {rule}.")
-        return tuple(make(_table(each, f"{path}[{at}]"), f"{path}[{at}]") for at, each in enumerate(value))
-
-    def _made(self, kind: type[_T], table: _Table, path: str) -> _T:
-        """Create a part from a table whose keys are its fields."""
-        try:
-            part = kind(**table)
-        except PlatformError as error:
-            raise PlatformError(f"{path}: {error}" if path else str(error)) from None
-        except TypeError as error:
-            missing = str(error).partition("argument")[2].lstrip("s: ")
-            raise PlatformError(f"{path or 'document'}: {missing} is missing; add it.") from None
-        self.places[id(part)] = path
-        return part
 
 
-def _table(value: object, path: str) -> _Table:
-    if not isinstance(value, dict):
-        raise PlatformError(f"{path} = {shown(value)}; must be a table of keys and values.")
-    return value
+@dataclass(frozen=True, kw_only=True)
+class _Cluster(Cluster):
+    """A cluster in a document: with numbers of nodes, how many there are, or as many as its topology has."""
+
+    numbers: Sequence[int] = ()
+    nodes: Annotated[int, rules.Whole(1, _MOST_NODES)] | None = None
+
+    def __post_init__(self) -> None:
+        """Check nothing: the cluster does."""
+
+    def made(self) -> Cluster:
+        """Return the cluster."""
+        given, nodes = self.numbers != (), self.topology.nodes if self.nodes is None else self.nodes
+        if given and self.nodes is not None:
+            raise PlatformError(f"nodes = {shown(self.nodes)}; keep nodes or numbers, not both.")
+        if not given and nodes is None:
+            raise PlatformError("nodes is missing; say how many nodes the cluster has.")
+        numbers = self.numbers if given else range(nodes or 0)
+        return Cluster(**{**_fields(self, Cluster), "numbers": numbers})
 
 
-def _keys(kind: type[object]) -> set[str]:
-    """Return the keys in the table of a part."""
-    keys = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # all are dataclasses
-    if kind is Zone:
-        return keys - {"members"} | {"clusters", "zones"}
-    return keys | {"nodes"} if kind is Cluster else keys
+def _fields(part: object, kind: type[Any]) -> dict[str, Any]:
+    return {each.name: getattr(part, each.name) for each in fields(kind)}
 
 
-def _check_keys(table: _Table, keys: set[str], path: str) -> None:
-    for key, value in table.items():
-        if key not in keys:
-            where = f"{path}.{key}" if path else shown(key).strip("'")
-            raise PlatformError(f"{where} = {shown(value)}; is no key here.{suggest(key, keys)}")
+def _of_document(table: dict[str, Any]) -> tuple[type, dict[str, Any], dict[str, Any]]:
+    return _Document, table, {}
 
 
-def _texts(value: object, path: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise PlatformError(f"{path} = {shown(value)}; must be a list of names.")
-    return tuple(value)
+def _of_cluster(table: dict[str, Any]) -> tuple[type, dict[str, Any], dict[str, Any]]:
+    return _Cluster, _with_link(table, "loopback"), {}
+
+
+def _of_topology(table: dict[str, Any]) -> tuple[type, dict[str, Any], dict[str, Any]]:
+    kind = table.pop("kind", None)
+    if kind not in _TOPOLOGIES:
+        value = "is missing" if kind is None else f"= {shown(kind)}"
+        raise PlatformError(f"kind {value}; must be a topology.{suggest(str(kind or ''), _TOPOLOGIES)}")
+    return _TOPOLOGIES[kind], _with_link(table, "backbone"), {}
+
+
+def _with_link(table: dict[str, Any], key: str) -> dict[str, Any]:
+    """Name a link that belongs to a cluster after its key."""
+    return {**table, key: {"name": key, **table[key]}} if isinstance(table.get(key), dict) else table
+
+
+_FORMS: Mapping[type, Form] = {Platform: _of_document, Cluster: _of_cluster, Topology: _of_topology}
