@@ -126,6 +126,7 @@ def plots(results: list[bl.Result]) -> dict[str, Callable[[], Axes]]:
         "job_times": lambda: plot.job_times(one),
         "job_nodes": lambda: plot.job_nodes(one),
         "waiting_reasons": lambda: plot.waiting_reasons(one),
+        "waiting_time": lambda: plot.waiting_time(one),
         "job_sizes": lambda: plot.job_sizes(one),
         "run_times": lambda: plot.run_times(one),
         "requested_times": lambda: plot.run_times(one, of="requested_time"),

@@ -67,6 +67,16 @@ def test_why_a_job_waited(folders: list[str], capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == f"{result.why(waited).text(None)}\n"
 
 
+def test_why_all_jobs_waited(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a job all waiting is summarised, as the options ask for it."""
+    result = bl.read_result(folders[0])
+    assert main(["why", folders[0]]) == 0
+    assert capsys.readouterr().out == f"{result.waiting_summary().text(None)}\n"
+    assert main(["why", folders[0], "--by", "user_id", "--every", "36000", "--of", "holders"]) == 0
+    expected = result.waiting_summary("user_id", of="holders", every=36000).text(None)
+    assert capsys.readouterr().out == f"{expected}\n"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -82,6 +92,9 @@ def test_why_a_job_waited(folders: list[str], capsys: pytest.CaptureFixture[str]
         (["report", "fcfs", "-o", "nowhere/page.html"], "is no file in a directory that is there"),
         (["why", "fcfs", "9999"], "job_id = 9999: no job of this run has this number"),
         (["why", "fcfs", "1"], "job 1 did not wait: it started when it was submitted"),
+        (["why", "fcfs", "--by", "usr"], "by = 'usr'; must be 'size' or a column of the jobs"),
+        (["why", "fcfs", "--of", "gates"], "explain=True"),
+        (["why", "fcfs", "2", "--by", "user_id"], "--by: is for all jobs"),
         (["why", ".", "1"], "result.zip: is what results are read from, and there is none"),
         (["report", "fcfs", "--baseline", "esay"], "must be the label of one of the results"),
     ],

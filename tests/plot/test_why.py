@@ -1,7 +1,8 @@
-"""The plot of who had the machine while a job waited."""
+"""The plots of who had the machine while a job waited, and of what all waiting was for."""
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
 import batchlab as bl
 
@@ -16,14 +17,20 @@ JOBS = bl.Workload.from_table(
 SYSTEM = bl.System.homogeneous(nodes=1, resources={"core": 4})
 
 
-def test_areas_are_the_parts_of_the_wait() -> None:
-    """The area of a colour is what a holder had, in core seconds."""
-    result = bl.simulate(JOBS, SYSTEM, "easy")
-    ax = bl.plot.why(result, job=3, title="Job 3")
+def areas_of(ax: Axes) -> dict[object, float]:
+    """Measure the area of each colour."""
     areas = {}
     for stairs in ax.patches:
         values, edges, below = stairs.get_data()  # type: ignore[attr-defined]
         areas[stairs.get_label()] = float(((values - below) * np.diff(edges)).sum())
+    return areas
+
+
+def test_areas_are_the_parts_of_the_wait() -> None:
+    """The area of a colour is what a holder had, in core seconds."""
+    result = bl.simulate(JOBS, SYSTEM, "easy")
+    ax = bl.plot.why(result, job=3, title="Job 3")
+    areas = areas_of(ax)
     assert areas == pytest.approx(
         {
             "running when it came": 120,
@@ -42,3 +49,25 @@ def test_no_job_waits() -> None:
     assert [text.get_text() for text in bl.plot.why(result).texts] == ["no job waited"]
     with pytest.raises(bl.ResultError, match="job 1 did not wait"):
         bl.plot.why(result, job=1)
+
+
+def test_all_waiting() -> None:
+    """The area of a colour is the time that jobs waited for a cause, or that a group of jobs waited."""
+    result = bl.simulate(JOBS, SYSTEM, "easy", explain=True)
+    holders = {"running when it came": 67.5, "submitted before it": 50, "overtook it": 35, "idle": 67.5}
+    assert areas_of(bl.plot.waiting_time(result)) == pytest.approx(holders)
+    gates = {"resources, earlier": 50 + 50, "resources, overtakers": 40 + 30, "would delay": 50}
+    assert areas_of(bl.plot.waiting_time(result, of="gates")) == pytest.approx(gates)
+    sizes = {"up to 1 tasks": 130, "up to 4 tasks": 90}
+    assert areas_of(bl.plot.waiting_time(result, by="size")) == pytest.approx(sizes)
+    alone = bl.simulate(JOBS.head(1), SYSTEM, "easy")
+    assert [text.get_text() for text in bl.plot.waiting_time(alone).texts] == ["no job waited"]
+
+
+def test_many_groups() -> None:
+    """Of many groups those that waited longest are shown, and the others together."""
+    jobs = {"submit_time": [0] * 15, "run_time": [10] * 15, "tasks": [4] * 15, "user": [*"abcdefghijklmno"]}
+    result = bl.simulate(bl.Workload.from_table(jobs), SYSTEM, "fcfs")
+    areas = areas_of(bl.plot.waiting_time(result, by="user"))
+    assert len(areas) == 12
+    assert (areas["user o"], areas["others"]) == pytest.approx((140, 10 + 20 + 30))

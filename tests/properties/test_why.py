@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
+import random
 from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import batchlab as bl
 from batchlab.result.why.split import PARTS, parts_of_waits
+from properties.test_gates import EXPLAINED
 from reference import why as reference
 from support.combinations import UNSEEN, Combinations
 from support.event_cases import delayed, eventful
 from support.preemption_cases import preempting
 from support.queue_cases import limited, queued, reserved
 from support.schedule_cases import Case, grouped
-from support.schedule_runs import result_of
+from support.schedule_runs import options_of, result_of
 from support.why_cases import schedule_of
 
 if TYPE_CHECKING:
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
     from batchlab.result.why.why import Why
     from reference.why import Schedule
 
+GATE_COLUMNS = ("start", "end", "gate", "subject", "detail")
+WHOLE = {"start_time", "end_time", "job_id", "jobs", "wait"}
 CASES = 240
 CHUNKS = 6
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_why.py`
@@ -119,6 +126,66 @@ def check_chain(schedule: Schedule, row: int, answer: Why, *, has_started: bool,
     assert [end for *_, end in links] == edges[:-1]
     assert answer.chain.rest == edges[-1] - answer.submit_time
     seen[ending] += 1
+
+
+def check_periods(result: bl.Result, rng: Random) -> int:
+    """Fail if the parts of waits in periods differ from those of each answer; return how many there are."""
+    run = result._waits  # noqa: SLF001  # job by job
+    first, last = float(run.submit_times.min()), float(run.ends.max())
+    edges = np.append(np.arange(first, last, rng.uniform(0.15, 0.4) * (last - first)), last + 1)
+    whole = {part["row"]: part for part in parts_of_waits(run).iter_rows(named=True)}
+    for (row,), parts in parts_of_waits(run, edges).group_by("row"):
+        course = result.why(whole[row]["job_id"]).capacity
+        for part in parts.iter_rows(named=True):
+            begin, end = edges[part["period"]], edges[part["period"] + 1]
+            expected = dict.fromkeys(PARTS, 0.0)
+            for piece in course.course.iter_rows(named=True):
+                seconds = max(min(piece["end_time"], end) - max(piece["start_time"], begin), 0.0)
+                for holder in reference.HOLDERS:
+                    expected[holder.removesuffix("_enough")] += seconds * piece[holder] / course.units
+            assert {name: part[name] for name in PARTS} == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            assert part["wait"] == pytest.approx(sum(expected.values()), rel=1e-9, abs=1e-9)
+        assert sum(parts["wait"]) == pytest.approx(whole[row]["wait"], rel=1e-12)
+    return len(whole)
+
+
+def test_periods() -> None:
+    """Waits that are cut into periods have in each what their holders had in it."""
+    cut = 0
+    for number in range(0, CASES, 24):
+        result, rng = result_of(WAITING.case(number)), random.Random(number)  # noqa: S311  # no secret
+        with suppress(bl.ResultError):  # Nodes without a resource have no account.
+            cut += check_periods(result, rng) if len(parts_of_waits(result._waits)) else 0  # noqa: SLF001
+    assert cut > CASES // 4
+
+
+def test_gates_of_all_jobs() -> None:
+    """The seconds of each gate, limit and period are those of the rows of gates, and add up to the waits."""
+    seen = Counter[str]()
+    for number in range(0, 300, 15):
+        case = EXPLAINED.case(number)
+        result = result_of(case, options=replace(options_of(case), explain=True))
+        for of in ("gates", "limits"):
+            table = result.waiting_time("job_id", of=of, every=40)
+            for row in table.iter_rows(named=True):
+                expected = Counter[str]()
+                gates = result.gates.filter(result.gates["job_id"] == row["job_id"])
+                for begin, end, gate, subject, detail in gates.select(GATE_COLUMNS).iter_rows():
+                    name = f"resources_{detail}" if gate == "resources" else gate
+                    if of == "limits":
+                        name = f"limit_{subject}" if gate == "limit" else "other"
+                    until = result._waits.ends[row["job_id"]]  # noqa: SLF001  # as the specification defines it
+                    last = min(until if end is None else end, row["end_time"])
+                    expected[name] += max(last - max(begin, row["start_time"]), 0.0)
+                seen.update(name for name, seconds in expected.items() if seconds)
+                parts = {name: row[name] for name in row if name not in WHOLE}
+                assert sum(parts.values()) == row["wait"]
+                # The rest are runs of the job itself.
+                parts.pop("own_run" if of == "gates" else "other")
+                assert parts == {name: expected[name] for name in parts}
+    assert {"limit", "other", "resources_earlier", "resources_overtakers", "would_delay", "dependency"} <= {
+        *seen
+    }
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -286,6 +286,80 @@ def test_waiting_time_of_all_jobs() -> None:
         result.waiting_time("usr")
 
 
+LIMIT = bl.Limit("one", per=("user",), running_jobs=1)
+LIMITED = bl.System((bl.NodeGroup("n", 1, {"core": 4}),), limits=(LIMIT,))
+
+
+def limited() -> bl.Result:
+    """Run a job that waits for a limit, and one that waits for cores, in turn held by both jobs."""
+    jobs: Jobs = [(0, 60, 60, 1), (0, 30, 30, 1), (10, 20, 20, 4)]
+    return run("easy", jobs, system=LIMITED, columns={"user": ["ann", "ann", "bob"]}, explain=True)
+
+
+def test_waiting_time_by_gates_and_limits() -> None:
+    """The waits split by what would have had to go, by user and over time; each row adds up."""
+    result = limited()
+    by_gate = result.waiting_time("user", of="gates")
+    assert by_gate.select("user", "wait", "limit", "resources_earlier").rows() == [
+        ("ann", 60, 60, 0),
+        ("bob", 80, 0, 80),
+    ]
+    assert result.waiting_time(of="limits").select("wait", "limit_one", "other").row(0) == (140, 60, 80)
+    table = result.waiting_time("user", every=40)
+    names = ("start_time", "end_time", "user", "jobs", "wait", "running", "before", "idle")
+    # Job 1 came first, one row before job 2, at the same time; it runs when job 3 comes.
+    assert table.select(names).rows() == [
+        (0, 40, "ann", 1, 40, 0, 10, 30),
+        (0, 40, "bob", 1, 30, 7.5, 0, 22.5),
+        (40, 80, "ann", 1, 20, 0, 5, 15),
+        (40, 80, "bob", 1, 40, 5, 5, 30),
+        (80, 120, "bob", 1, 10, 0, 2.5, 7.5),
+    ]
+
+
+def test_requeued_jobs_over_time() -> None:
+    """The earlier runs of a job are in the periods in which they were."""
+    events = [{"time": 30, "event": "requeue", "job_id": 1}]
+    result = run("sjf", [(0, 100, 100, 4), (10, 20, 20, 4)], events=events)
+    names = ("start_time", "job_id", "wait", "own_run", "running", "overtook")
+    assert result.waiting_time("job_id", every=25).select(names).rows() == [
+        (0, 1, 25, 25, 0, 0),
+        (0, 2, 15, 0, 15, 0),
+        (25, 1, 25, 5, 0, 20),
+        (25, 2, 5, 0, 5, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"of": "gate"}, "of = 'gate'; must be one of holders, gates, limits. Did you mean 'gates'"),
+        ({"every": 0}, "every = 0; must be a duration > 0 s"),
+        ({"every": 1e-9}, "every = 1e-09 s; the waits last 150 s, and must have at most 100,000 periods"),
+        ({"of": "gates"}, "explain=True"),
+    ],
+)
+def test_splits_that_are_refused(arguments: dict[str, Any], message: str) -> None:
+    """Errors name the argument, its value and the rule."""
+    with pytest.raises(bl.ResultError, match=message):
+        run("easy", BACKFILLED).waiting_time(**arguments)
+
+
+def test_summary_of_all_waiting() -> None:
+    """Causes, groups, periods and the longest waits, in 80 columns."""
+    text = str(limited().waiting_summary("user", every=60))
+    assert text.startswith("2 of 3 jobs waited, 00:02:20 in all, 00:01:10 in the mean.")
+    assert re.search(r"^limit +one +1 +00:01:00 +42.9%$", text, re.MULTILINE)
+    assert re.search(r"^bob +1 +00:01:20 +57.1% +100%$", text, re.MULTILINE)
+    assert re.search(r"^00:01:00 +1 +30 s +21.4% +100%$", text, re.MULTILINE)
+    assert re.search(r"^3 +bob +4 +10 s +00:01:20 +idle 75%$", text, re.MULTILINE)
+    assert max(map(len, text.split("\n"))) <= 80
+    assert "<strong>The waiting by user</strong>" in limited().waiting_summary("user")._repr_html_()
+    plain = str(run("easy", BACKFILLED).waiting_summary())
+    assert "simulate with the option explain" in plain.replace("\n", " ")
+    assert str(run("easy", BACKFILLED[:1]).waiting_summary()).startswith("No job waited")
+
+
 def test_runs_that_did_not_begin_at_the_beginning() -> None:
     """A run that is not over, or began in the middle, is not repeated."""
     jobs = run("easy", BACKFILLED).workload

@@ -24,7 +24,17 @@ PLOTS: dict[str, Callable[..., Axes]] = {
     }
     and not name.startswith(("adequacy", "what_if", "fit"))
 }
-ONE_ONLY = {"gantt", "allocation_map", "allocations", "free_slots", "job_nodes", "job_times", "rates", "why"}
+ONE_ONLY = {
+    "gantt",
+    "allocation_map",
+    "allocations",
+    "free_slots",
+    "job_nodes",
+    "job_times",
+    "rates",
+    "why",
+    "waiting_time",
+}
 
 
 def with_costs(result: bl.Result, scale: float = 1.0) -> bl.Result:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from batchlab.result.result import Result
+    from batchlab.result.why.split import Account
 
 with deferred(__name__):
     from batchlab import plot as plots
@@ -220,16 +221,45 @@ def report(
 
 
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run, written with --out.")]
-_Job = Annotated[int, typer.Argument(metavar="JOB", help="The number of the job, its job_id.")]
+_Job = Annotated[
+    int | None,
+    typer.Argument(metavar="[JOB]", help="The number of the job, its job_id [default: all jobs]."),
+]
+_By = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Group the jobs by this column [default: size, by powers of two]."),
+]
+_Of = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ACCOUNT",
+        help="What groups and periods are split by: holders, gates or limits [default: gates of a run that "
+        "recorded them].",
+    ),
+]
+_Every = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Length of the periods of time [default: chosen].")
+]
 
 
-def why(folder: _Folder, job: _Job, *, system: SystemOfRuns = None) -> None:
-    """Tell why a job of a run that was written waited: who had the machine, and what set its start."""
+def why(
+    folder: _Folder,
+    job: _Job = None,
+    *,
+    by: _By = None,
+    of: _Of = None,
+    every: _Every = None,
+    system: SystemOfRuns = None,
+) -> None:
+    """Explain why a job of a written run waited; without JOB, what all waiting was for."""
     if has_results(folder):
         _, first = listed_results(folder)[0]
         rule = "has several runs; name the folder of one"
         raise wrong_usage(f"{folder} {rule}, as {first}.", "DIR")
     check_kind(folder, "DIR", "run")
+    given = [name for name, value in (("--by", by), ("--of", of), ("--every", every)) if value is not None]
+    if job is not None and given:
+        raise wrong_usage("is for all jobs; leave out JOB, or this option.", given[0])
     try:
         result = read.read_result(
             folder, system=None if system is None else batchlab_system.read_system(system)
@@ -237,7 +267,11 @@ def why(folder: _Folder, job: _Job, *, system: SystemOfRuns = None) -> None:
     except ResultError as error:
         raise wrong_usage(str(error), "DIR") from error
     try:
-        answer = result.why(job)
+        shown_text = (
+            result.waiting_summary(by or "size", of=cast("Account | None", of), every=every).text(width())
+            if job is None
+            else result.why(job).text(width())
+        )
     except ResultError as error:
-        raise wrong_usage(str(error), "JOB") from error
-    typer.echo(answer.text(width()))
+        raise wrong_usage(str(error), "JOB" if job is not None else "DIR") from error
+    typer.echo(shown_text)

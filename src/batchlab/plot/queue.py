@@ -15,6 +15,7 @@ from batchlab.plot.results import Group, Results, clock_of_groups, groups, jobs_
 from batchlab.plot.scales import Values, clock_of, percent, plain
 from batchlab.result.timeline import demands
 from batchlab.result.why.capacity import HOLDER_TITLES
+from batchlab.result.why.summary import part_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from batchlab.result.result import Result
+    from batchlab.result.why.split import Account
 
-__all__ = ["fair_share", "load", "queue_size", "utilisation", "waiting_reasons", "why"]
+__all__ = ["fair_share", "load", "queue_size", "utilisation", "waiting_reasons", "waiting_time", "why"]
 
 
 _MOST_LINEAR = 4.0
@@ -309,6 +311,83 @@ def why(result: Results, *, ax: Axes | None = None, job: int | None = None, titl
             means[name] = np.diff(np.interp(edges, times, units)) / np.diff(edges)
     unit = answer.capacity.resource
     return stacked(ax, means, edges, f"{unit} while job {chosen} waited", clock=clock_of([found]))
+
+
+_MOST_GROUPS = 11
+
+
+@plot
+def waiting_time(
+    result: Results,
+    *,
+    ax: Axes | None = None,
+    of: Account = "holders",
+    by: str | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw how many jobs wait, stacked by what their waiting is due to, over time.
+
+    Parameters
+    ----------
+    result
+        One result; of replications only the first is drawn.
+    of
+        ``"holders"``: who had the machine meanwhile (semantics, S29). ``"gates"``: what would have had to go
+        for the jobs to start, and ``"limits"``: over which limit they were (S15); both need
+        ``explain=True``.
+    by
+        A column of the jobs, or ``"size"``, to stack groups of jobs in place of causes; of many groups the 11
+        that waited longest, and the others together.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. Means over at most 120 windows of a round length; the area of a colour is the part of the
+        waiting time that `Result.waiting_time` names, with the greatest at the bottom.
+
+    Raises
+    ------
+    ResultError
+        If an argument is invalid, gates were not recorded, or there are several groups of results.
+    """
+    found = single(result)
+    ax = begin(ax, title=title)
+    first, last = float(found.workload.jobs["submit_time"].min() or 0.0), float(found.outcome.now)  # type: ignore[arg-type]  # numbers
+    width = float(windows(first, last)[1]) - first
+    table = found.waiting_time(by, of=of, every=width)
+    if table.is_empty():
+        return annotate(ax, "no job waited")
+    period = ((table["start_time"] - first) / width).round().cast(pl.Int64)
+    edges = np.asarray(first + width * np.arange(int(period.max()) + 2), np.float64)  # type: ignore[arg-type]  # a number
+    if by is None:
+        names = [name for name in table.columns[table.columns.index("wait") + 1 :] if table[name].sum()]
+        parts = {part_title(name, of): (period, table[name]) for name in names}
+    else:
+        parts = _groups_of(table.with_columns(period=period), by)
+    means = {}
+    for name, (periods, seconds) in parts.items():
+        means[name] = np.bincount(periods, seconds, len(edges) - 1) / width
+    ordered = sorted(means, key=lambda name: (name == _OTHERS, -means[name].sum(), name))
+    return stacked(
+        ax, {name: means[name] for name in ordered}, edges, "waiting jobs", clock=clock_of([found])
+    )
+
+
+_OTHERS = "others"
+
+
+def _groups_of(table: pl.DataFrame, by: str) -> dict[str, tuple[pl.Series, pl.Series]]:
+    """Return the periods and the waiting of each group; of many groups the greatest, and the others."""
+    total = table.group_by(by).agg(pl.col("wait").sum()).sort("wait", by, descending=[True, False])
+    parts = {}
+    for value in total[by].head(_MOST_GROUPS):
+        own = table.filter(pl.col(by).eq_missing(value))
+        name = "none" if value is None else f"up to {value:,} tasks" if by == "size" else f"{by} {value}"
+        parts[name] = own["period"], own["wait"]
+    others = table.join(total.head(_MOST_GROUPS), on=by, how="anti", nulls_equal=True)
+    if len(others):
+        parts[_OTHERS] = others["period"], others["wait"]
+    return parts
 
 
 def _longest_wait(result: Result) -> int | None:

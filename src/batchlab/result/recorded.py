@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
     Kind = type[pl.DataType]
 
-__all__ = ["TABLES", "Column", "RecordedTable", "RecordedTables", "Recording"]
+__all__ = ["HELD_BY", "TABLES", "Column", "RecordedTable", "RecordedTables", "Recording"]
+
+HELD_BY = ("earlier", "overtakers")
+"""Who holds the nodes of a job whose gate is `resources`, by number."""
 
 
 class Recording(Protocol):
@@ -233,7 +236,7 @@ def _gates(run: Recording) -> pl.DataFrame:
     log, system = run.outcome.tables["gates"], run.system
     ids, names = run.workload.jobs["job_id"], pl.Series(GATES, dtype=pl.Enum(GATES))
     gate = names.gather(pl.Series(log["gate"]).cast(pl.UInt32))
-    limits, held_by = [limit.name for limit in system.limits], ("earlier", "overtakers")
+    limits = [limit.name for limit in system.limits]
     subject = _chosen(
         gate,
         (("own_reservation", "window"), _named(log["subject"], [each.name for each in system.reservations])),
@@ -243,7 +246,7 @@ def _gates(run: Recording) -> pl.DataFrame:
     )
     detail = _chosen(
         gate,
-        (("resources",), _named(log["detail"], held_by)),
+        (("resources",), _named(log["detail"], HELD_BY)),
         (("order",), _named(log["detail"], limits)),
     )
     columns = [

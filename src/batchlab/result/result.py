@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from batchlab.policy.policy import Policy
     from batchlab.result.course import Course, ServiceIntervals
     from batchlab.result.outcome import Outcome
+    from batchlab.result.why.split import Account
+    from batchlab.result.why.summary import WaitingSummary
     from batchlab.result.why.wait import Waits
     from batchlab.result.why.why import Why
     from batchlab.system.system import System
@@ -42,6 +44,7 @@ with deferred(__name__):
     from batchlab.result import archive, output
     from batchlab.result import manifest as result_manifest
     from batchlab.result.why import split as waiting
+    from batchlab.result.why import summary as waiting_summary
     from batchlab.result.why import wait as waits
     from batchlab.result.why import why as answers
 
@@ -210,26 +213,74 @@ class Result(RecordedTables):
         """
         return answers.why(self._waits.of(job_id))
 
-    def waiting_time(self, by: str | None = None) -> pl.DataFrame:
-        """Split the waiting time of all jobs by who had the machine meanwhile (S29).
+    def waiting_time(
+        self, by: str | None = None, *, of: Account = "holders", every: float | None = None
+    ) -> pl.DataFrame:
+        """Split the waiting time of all jobs by its causes (S29).
 
         Parameters
         ----------
         by
             A column of `jobs`, such as ``"user"``; or ``"size"``: classes of tasks, each up to twice the
             previous one. [default: all jobs together]
+        of
+            ``"holders"``: who had the machine meanwhile. ``"gates"``: what would have had to go for the jobs
+            to start. ``"limits"``: over which limit the jobs were. The last two need ``explain=True``.
+        every
+            The length of periods of time, seconds, from the first submission on: a row for each of them.
+            [default: the whole run]
 
         Returns
         -------
         polars.DataFrame
             One row per group: its name under `by` (``"all"`` without), ``jobs`` (the number of jobs that
-            waited), ``wait`` (s), and its parts ``own_run``, ``running``, ``before``, ``overtook``,
-            ``unavailable`` and ``idle`` (Float64, s; they add up to ``wait``).
+            waited), ``wait`` (s), and its parts (Float64, s), which add up to ``wait``. Holders: ``own_run``,
+            ``running``, ``before``, ``overtook``, ``unavailable`` and ``idle``. Gates: their names,
+            ``resources`` as ``resources_earlier`` and ``resources_overtakers``, and ``own_run``. Limits:
+            ``limit_`` and the name of each, and ``other``. With `every` the first columns are ``start_time``
+            and ``end_time`` (s), and periods without waits are left out.
 
         Raises
         ------
         ResultError
-            If there is no such column.
+            If there is no such column or account, `every` is no duration or too short, or gates were not
+            recorded.
+
+        Examples
+        --------
+        >>> import batchlab as bl
+        >>> jobs = {"submit_time": [0, 10], "run_time": [60, 30], "tasks": [3, 2]}
+        >>> system = bl.System.homogeneous(nodes=1, resources={"core": 4})
+        >>> result = bl.simulate(bl.Workload.from_table(jobs), system, "easy", explain=True)
+        >>> result.waiting_time().select("wait", "running", "idle").row(0)
+        (50.0, 37.5, 12.5)
+        >>> result.waiting_time(every=30).select("start_time", "wait", "running").rows()
+        [(0.0, 20.0, 15.0), (30.0, 30.0, 22.5)]
+        >>> result.waiting_time(of="gates")["resources_earlier"].item()
+        50.0
+        """
+        return waiting.waiting_time(self._waits, self._jobs_without_nodes, by, of=of, every=every)
+
+    def waiting_summary(
+        self, by: str = "size", *, of: Account | None = None, every: float | None = None
+    ) -> WaitingSummary:
+        """Summarise what all waiting was for: causes, groups of jobs, periods, and the longest waits.
+
+        Parameters
+        ----------
+        by, of, every
+            As for `waiting_time`, for the tables of groups and periods. [default of `of`: gates if they were
+            recorded; of `every`: at most 12 periods]
+
+        Returns
+        -------
+        WaitingSummary
+            Text and tables; `print` shows them in 80 columns.
+
+        Raises
+        ------
+        ResultError
+            As for `waiting_time`.
 
         Examples
         --------
@@ -237,10 +288,10 @@ class Result(RecordedTables):
         >>> jobs = {"submit_time": [0, 10], "run_time": [60, 30], "tasks": [3, 2]}
         >>> system = bl.System.homogeneous(nodes=1, resources={"core": 4})
         >>> result = bl.simulate(bl.Workload.from_table(jobs), system, "easy")
-        >>> result.waiting_time().select("wait", "running", "idle").row(0)
-        (50.0, 37.5, 12.5)
+        >>> print(result.waiting_summary().text().partition(".")[0])
+        1 of 2 jobs waited, 50 s in all, 50 s in the mean
         """
-        return waiting.waiting_time(self._waits, self._jobs_without_nodes, by)
+        return waiting_summary.summary(self._waits, self._jobs_without_nodes, by, of=of, every=every)
 
     @cached_property
     def _waits(self) -> Waits:

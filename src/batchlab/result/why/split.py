@@ -1,34 +1,57 @@
-"""The waiting time of all jobs, split by who had the machine meanwhile (semantics, S29)."""
+"""The waiting time of all jobs, split by who had the machine meanwhile (S29), and by gates (S15)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
-from batchlab.core.vocabulary import JOB_STATES
+from batchlab.core.rules import is_finite
+from batchlab.core.vocabulary import GATES, JOB_STATES
 from batchlab.errors import ResultError, shown, suggest
+from batchlab.result.recorded import HELD_BY
 from batchlab.result.why.capacity import capacity_of
 from batchlab.result.why.overtakers import Dominance
 from batchlab.result.why.wait import Wait
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     from batchlab.result.why.runs import Floats, Whole
     from batchlab.result.why.scope import Mask
     from batchlab.result.why.wait import Waits
 
-__all__ = ["PARTS", "parts_of_waits", "waiting_time"]
+__all__ = [
+    "ACCOUNTS",
+    "LIMIT_PREFIX",
+    "OWN_RUN",
+    "PARTS",
+    "Account",
+    "parts_of_gates",
+    "parts_of_waits",
+    "waiting_time",
+]
+
+Account: TypeAlias = Literal["holders", "gates", "limits"]
+"""By what a wait is split: who had the machine, what would have had to go, or which limit it was over."""
+
+ACCOUNTS: tuple[Account, ...] = get_args(Account)
+OWN_RUN = "own_run"
+LIMIT_PREFIX = "limit_"
+_MOST_PERIODS = 100_000
 
 PARTS = ("own_run", "running", "before", "overtook", "unavailable", "idle")
 """The parts of a wait: the holders of S29, with one for all idle units."""
 
 
-def waiting_time(run: Waits, jobs: pl.DataFrame, by: str | None) -> pl.DataFrame:
-    """Split the waiting time of all jobs, by a column of the jobs.
+def waiting_time(
+    run: Waits, jobs: pl.DataFrame, by: str | None, *, of: Account = "holders", every: float | None = None
+) -> pl.DataFrame:
+    """Split the waiting time of all jobs, by a column of the jobs and over time.
 
     Parameters
     ----------
@@ -38,29 +61,64 @@ def waiting_time(run: Waits, jobs: pl.DataFrame, by: str | None) -> pl.DataFrame
         The table of jobs of the result.
     by
         A column, or ``"size"``: classes of tasks, each up to twice the previous one. None: all jobs together.
+    of
+        The account whose parts are the columns.
+    every
+        The length of the periods of time, seconds; None for the whole run.
 
     Returns
     -------
     polars.DataFrame
-        One row per group: its name under `by` (``"all"`` for None), ``jobs`` (the number of jobs that
-        waited), ``wait`` and each of `PARTS` (s; they add up to ``wait``).
+        One row per group, or per period and group: ``start_time`` and ``end_time`` (s) of the period, the
+        name of the group under `by` (``"all"`` for None), ``jobs`` (the number of jobs that waited), ``wait``
+        and each part (s; they add up to ``wait``).
 
     Raises
     ------
     ResultError
-        If there is no such column.
+        If there is no such column or account, `every` is no duration, or gates were not recorded.
     """
-    parts = parts_of_waits(run)
-    names = pl.col(PARTS)
-    together = parts.select("row", "wait", names)
-    if by is None:
-        grouped = together.with_columns(pl.lit("all").alias("all")).group_by("all", maintain_order=True)
-    else:
-        grouped = together.with_columns(_groups(jobs, by)[parts["row"]].alias(by)).group_by(
-            by, maintain_order=True
+    if of not in ACCOUNTS:
+        raise ResultError(
+            f"of = {shown(of)}; must be one of {', '.join(ACCOUNTS)}.{suggest(str(of), ACCOUNTS)}"
         )
-    table = grouped.agg(pl.len().alias("jobs"), pl.col("wait", *PARTS).sum())
-    return table if by is None else table.sort(by, nulls_last=True)
+    edges = None if every is None else _edges(run, every)
+    parts = parts_of_waits(run, edges) if of == "holders" else parts_of_gates(run, of, edges)
+    name = by or "all"
+    groups = pl.lit("all") if by is None else _groups(jobs, by)[parts["row"]]
+    names = [each for each in parts.columns if each not in {"job_id", "row", "period", "wait"}]
+    keys = [name] if edges is None else ["period", name]
+    table = (
+        parts.with_columns(groups.alias(name))
+        .group_by(keys, maintain_order=True)
+        .agg(pl.len().alias("jobs"), pl.col("wait", *names).sum())
+    )
+    if edges is None:
+        return table if by is None else table.sort(name, nulls_last=True)
+    table = table.sort("period", name, nulls_last=True)
+    period = table["period"].to_numpy()
+    times = pl.Series("start_time", edges[period]), pl.Series("end_time", edges[period + 1])
+    return table.select(*times, pl.exclude("period"))
+
+
+def _edges(run: Waits, every: float) -> Floats:
+    """Return the edges of the periods, from the first submission to the end of the last wait.
+
+    Raises
+    ------
+    ResultError
+        If the length is no duration, or there would be too many periods.
+    """
+    if not (is_finite(every) and every > 0):
+        raise ResultError(f"every = {shown(every)}; must be a duration > 0 s.")
+    if not len(run.submit_times):
+        return np.array([0.0, every])
+    first, last = float(run.submit_times.min()), float(run.ends.max())
+    count = int(min(max(np.ceil((last - first) / every), 1), _MOST_PERIODS + 1))
+    if count > _MOST_PERIODS:
+        rule = f"the waits last {last - first:g} s, and must have at most {_MOST_PERIODS:,} periods"
+        raise ResultError(f"every = {shown(every)} s; {rule}.")
+    return np.asarray(first + every * np.arange(count + 1))
 
 
 def _groups(jobs: pl.DataFrame, by: str) -> pl.Series:
@@ -73,33 +131,148 @@ def _groups(jobs: pl.DataFrame, by: str) -> pl.Series:
     return jobs[by]
 
 
-def parts_of_waits(run: Waits) -> pl.DataFrame:
+@dataclass(frozen=True, eq=False)
+class _Cuts:
+    """Intervals cut at the edges of periods: the interval, the period, and the times of each part."""
+
+    owner: Whole
+    period: Whole
+    begin: Floats
+    end: Floats
+
+
+def _cut(begin: Floats, end: Floats, edges: Floats | None) -> _Cuts:
+    """Cut intervals of some length at edges that reach from before the first to behind the last."""
+    every = np.arange(len(begin))
+    if edges is None:
+        return _Cuts(every, np.zeros(len(begin), np.int64), begin, end)
+    first = np.searchsorted(edges, begin, "right") - 1
+    counts = np.searchsorted(edges, end, "left") - first
+    owner = np.repeat(every, counts)
+    offsets = np.cumsum(counts) - counts
+    period = first[owner] + np.arange(len(owner)) - offsets[owner]
+    begins, ends = np.maximum(edges[period], begin[owner]), np.minimum(edges[period + 1], end[owner])
+    return _Cuts(owner, period, begins, ends)
+
+
+def _waiting_rows(run: Waits) -> Whole:
+    """Return the rows of the jobs that waited."""
+    states = np.isin(run.outcome.state, [JOB_STATES.index(each) for each in ("rejected", "loaded")])
+    return np.flatnonzero(~states & (run.ends > run.submit_times))
+
+
+def _framed(
+    run: Waits, waits: tuple[Whole, _Cuts], edges: Floats | None, columns: Mapping[str, Floats]
+) -> pl.DataFrame:
+    """Return the table of the parts of waits, or of their cuts."""
+    rows, cuts = waits
+    own = rows[cuts.owner]
+    return pl.DataFrame(
+        [
+            run.job_ids.gather(own),
+            pl.Series("row", own.astype(np.uint32)),
+            *(() if edges is None else (pl.Series("period", cuts.period),)),
+            pl.Series("wait", cuts.end - cuts.begin),
+            *(pl.Series(name, values) for name, values in columns.items()),
+        ]
+    )
+
+
+def parts_of_waits(run: Waits, edges: Floats | None = None) -> pl.DataFrame:
     """Split the wait of each job that waited. O(n log² n) for n runs on each set of nodes.
+
+    Parameters
+    ----------
+    run
+        The waits of the run.
+    edges
+        The edges of periods at which waits are cut; None for whole waits.
 
     Returns
     -------
     polars.DataFrame
-        By row: ``job_id`` (Int64), ``row`` (UInt32), ``wait`` and each of `PARTS` (Float64, s).
+        By row and period: ``job_id`` (Int64), ``row`` (UInt32), ``period`` (Int64, if there are edges),
+        ``wait`` and each of `PARTS` (Float64, s).
     """
-    states = np.isin(run.outcome.state, [JOB_STATES.index(each) for each in ("rejected", "loaded")])
-    rows = np.flatnonzero(~states & (run.ends > run.submit_times))
-    parts = np.zeros((len(rows), len(PARTS)))
+    rows = _waiting_rows(run)
+    cuts = _cut(run.submit_times[rows], run.ends[rows], edges)
+    parts = np.zeros((len(cuts.owner), len(PARTS)))
     alone = _alone(run, rows)
+    begins = np.searchsorted(cuts.owner, np.arange(len(rows) + 1))
     for place in np.flatnonzero(alone).tolist():
-        parts[place] = _one(run, int(rows[place]))
-    together = np.flatnonzero(~alone)
-    for same in _classes(run, rows[together]):
-        parts[together[same]] = _of_class(run, rows[together[same]])
+        own = slice(begins[place], begins[place + 1])
+        parts[own] = _one(run, int(rows[place]), cuts.begin[own], cuts.end[own])
+    together = np.flatnonzero(~alone[cuts.owner])
+    for same in _classes(run, rows, cuts.owner[together]):
+        chosen = together[same]
+        parts[chosen] = _of_class(run, rows[cuts.owner[chosen]], cuts.begin[chosen], cuts.end[chosen])
     columns = {name: parts[:, place] for place, name in enumerate(PARTS)}
-    waits = run.ends[rows] - run.submit_times[rows]
-    return pl.DataFrame(
-        [
-            run.job_ids.gather(rows),
-            pl.Series("row", rows.astype(np.uint32)),
-            pl.Series("wait", waits),
-            *(pl.Series(name, values) for name, values in columns.items()),
-        ]
-    )
+    return _framed(run, (rows, cuts), edges, columns)
+
+
+def parts_of_gates(run: Waits, of: Literal["gates", "limits"], edges: Floats | None = None) -> pl.DataFrame:
+    """Split the wait of each job that waited by its gates (S15). O(rows of gates × periods of each).
+
+    Parameters
+    ----------
+    run
+        The waits of the run, which recorded gates.
+    of
+        ``"gates"``: a part for each gate, and `OWN_RUN`. ``"limits"``: a part for each limit, and ``other``.
+    edges
+        As for `parts_of_waits`.
+
+    Returns
+    -------
+    polars.DataFrame
+        As `parts_of_waits` returns it.
+
+    Raises
+    ------
+    ResultError
+        If gates were not recorded.
+    """
+    gates = run.result.gates
+    rows = _waiting_rows(run)
+    names, part = _parts_by_gate(gates) if of == "gates" else _parts_by_limit(run, gates)
+    place = np.full(len(run.submit_times), -1)
+    place[rows] = np.arange(len(rows))
+    row = gates["row"].to_numpy()
+    until = run.ends[row]
+    begin, end = gates["start"].to_numpy(), np.minimum(gates["end"].fill_null(np.inf).to_numpy(), until)
+    used = np.flatnonzero((place[row] >= 0) & (end > begin))
+    waits = _cut(run.submit_times[rows], run.ends[rows], edges)
+    cuts = _cut(begin[used], end[used], edges)
+    # A wait has its periods one after the other, so that the place of a cut is known.
+    firsts = np.searchsorted(waits.owner, np.arange(len(rows)))
+    owner = place[row[used[cuts.owner]]]
+    at = firsts[owner] + cuts.period - waits.period[firsts[owner]] if len(rows) else owner
+    seconds = np.zeros((len(waits.owner), len(names)))
+    np.add.at(seconds, (at, part[used[cuts.owner]]), cuts.end - cuts.begin)
+    rest = (waits.end - waits.begin) - seconds.sum(axis=1)
+    columns = {name: seconds[:, index] for index, name in enumerate(names)}
+    columns |= {names[-1]: columns[names[-1]] + rest}
+    return _framed(run, (rows, waits), edges, columns)
+
+
+def _parts_by_gate(gates: pl.DataFrame) -> tuple[list[str], Whole]:
+    """Return the names of the parts, and the part of each row: gates, `resources` by whom they were held."""
+    names = [
+        name
+        for gate in GATES
+        for name in ([f"{gate}_{held}" for held in HELD_BY] if gate == "resources" else [gate])
+    ]
+    held = pl.when(pl.col("gate") == "resources").then(pl.concat_str("gate", pl.lit("_"), "detail"))
+    part = gates.select(held.otherwise(pl.col("gate").cast(pl.String)).cast(pl.Enum(names)).to_physical())
+    return [*names, OWN_RUN], part.to_series().to_numpy().astype(np.int64)
+
+
+def _parts_by_limit(run: Waits, gates: pl.DataFrame) -> tuple[list[str], Whole]:
+    """Return the names of the parts, and the part of each row: the limits of the system, and all else."""
+    limits = [limit.name for limit in run.result.system.limits]
+    subject = pl.when(pl.col("gate") == "limit").then("subject").cast(pl.Enum(limits)).to_physical()
+    part = gates.select(subject.cast(pl.Int64).fill_null(len(limits))).to_series().to_numpy()
+    return [*(f"{LIMIT_PREFIX}{name}" for name in limits), "other"], part
 
 
 def _alone(run: Waits, rows: Whole) -> Mask:
@@ -109,21 +282,28 @@ def _alone(run: Waits, rows: Whole) -> Mask:
     return np.asarray((pieces > 1) | (pieces == 1) & waits_again)
 
 
-def _one(run: Waits, row: int) -> Floats:
-    """Split one wait."""
-    wait = Wait(run, row, float(run.submit_times[row]), float(run.ends[row]))
-    seconds = dict(capacity_of(wait).table.select("holder", "seconds").iter_rows())
-    seconds["idle"] += seconds["idle_enough"]
-    return np.array([seconds[name] for name in PARTS])
+def _one(run: Waits, row: int, begins: Floats, ends: Floats) -> Floats:
+    """Split one wait that is cut into parts."""
+    capacity = capacity_of(Wait(run, row, float(run.submit_times[row]), float(run.ends[row])))
+    course = capacity.course.with_columns(idle=pl.col("idle") + pl.col("idle_enough"))
+    times = np.append(course["start_time"].to_numpy(), ends[-1]) - begins[0]
+    units = course.select(PARTS).to_numpy() * np.diff(times)[:, None]
+    until = np.vstack([np.zeros(len(PARTS)), np.cumsum(units, axis=0)])
+    at = np.append(begins, ends[-1]) - begins[0]
+    found = np.stack([np.interp(at, times, part) for part in until.T], axis=1)
+    return np.asarray(np.diff(found, axis=0) / capacity.units)
 
 
-def _classes(run: Waits, rows: Whole) -> list[npt.NDArray[np.int64]]:
-    """Group jobs by their nodes, their reservation and their unit."""
-    keys = np.array([_key(run, row) for row in rows.tolist()], np.int64).reshape(-1, 3)
+def _classes(run: Waits, rows: Whole, owner: Whole) -> list[npt.NDArray[np.int64]]:
+    """Group parts of waits by the nodes, the reservation and the unit of their jobs."""
+    if not len(owner):
+        return []
+    used, place = np.unique(owner, return_inverse=True)
+    keys = np.array([_key(run, row) for row in rows[used].tolist()], np.int64).reshape(-1, 3)
     _, group = np.unique(keys, axis=0, return_inverse=True)
-    order = np.argsort(group.ravel(), kind="stable")
-    cuts = np.flatnonzero(np.diff(group.ravel()[order])) + 1
-    return np.split(order, cuts) if len(rows) else []
+    group = group.ravel()[place.ravel()]
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
 
 def _key(run: Waits, row: int) -> tuple[int, int, int]:
@@ -135,8 +315,8 @@ def _key(run: Waits, row: int) -> tuple[int, int, int]:
     return own, run.requests.own_reservation(row), run.result.system.resources.index(resource)
 
 
-def _of_class(run: Waits, rows: Whole) -> Floats:
-    """Split the waits of jobs with the same nodes and unit."""
+def _of_class(run: Waits, rows: Whole, begins: Floats, ends: Floats) -> Floats:
+    """Split parts of the waits of jobs with the same nodes and unit, from when to when."""
     first = int(rows[0])
     wait = Wait(run, first, float(run.submit_times[first]), float(run.ends[first]))
     _, total, _ = wait.unit
@@ -146,18 +326,20 @@ def _of_class(run: Waits, rows: Whole) -> Floats:
     # Times count from the first submission: their products with units stay exact.
     origin = float(run.submit_times.min())
     spans = _Spans(pieces.start[used] - origin, pieces.end[used] - origin, held[used].astype(np.float64))
-    begin, end = run.submit_times[rows] - origin, run.ends[rows] - origin
-    meanwhile = spans.since(pieces.began[used] - origin, begin, end, inclusive=True)
+    came, begin, end = run.submit_times[rows] - origin, begins - origin, ends - origin
     place = run.submissions.place
-    overtook = spans.since(
-        place[pieces.row[used]].astype(np.float64), place[rows].astype(np.float64), end, inclusive=False
-    )
+    places = place[pieces.row[used]].astype(np.float64), place[rows].astype(np.float64)
+    # The first part of a wait begins where nothing of either has begun.
+    later = np.flatnonzero(begin > came)
+    meanwhile = spans.within(pieces.began[used] - origin, came, (begin, end), later, inclusive=True)
+    overtook = spans.within(*places, (begin, end), later, inclusive=False)
     all_used = spans.until(end) - spans.until(begin)
     closed = _unavailable(run, wait, used, origin)
     unavailable = closed(end) - closed(begin)
     idle = total * (end - begin) - all_used - unavailable
     sums = [np.zeros(len(rows)), all_used - meanwhile, meanwhile - overtook, overtook, unavailable, idle]
-    return np.stack(sums, axis=1) / total
+    # Differences of products of times that are not whole may be rounded below 0.
+    return np.maximum(np.stack(sums, axis=1) / total, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +358,16 @@ class _Spans:
         """Return the unit-seconds of all spans before times."""
         zeros = np.zeros(len(self.start))
         return self.since(zeros, np.zeros(len(times)), times, inclusive=True)
+
+    def within(
+        self, keys: Floats, least: Floats, times: tuple[Floats, Floats], later: Whole, *, inclusive: bool
+    ) -> Floats:
+        """Return the unit-seconds between times, as `since`; before the first time, only those of `later`."""
+        begin, end = times
+        both = np.concatenate([end, begin[later]])
+        found = self.since(keys, np.concatenate([least, least[later]]), both, inclusive=inclusive)
+        found[later] -= found[len(end) :]
+        return found[: len(end)]
 
     def since(self, keys: Floats, least: Floats, times: Floats, *, inclusive: bool) -> Floats:
         """Return the unit-seconds before times, of spans whose key is above a least one, or equal to it."""
