@@ -26,8 +26,8 @@ extensions = [
 ]
 # Pages are Markdown that is read on GitHub too: anchors are the slugs that GitHub makes of headings.
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
-# A word in single quotes of a docstring is a name; those that are none are set as code.
+myst_enable_extensions = ["attrs_block", "colon_fence"]
+# A word in single quotes in a docstring is a name of Python, or set as code.
 default_role = "py:obj"
 
 suppress_warnings = [

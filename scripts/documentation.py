@@ -7,6 +7,7 @@ in target/site/html.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -28,16 +29,68 @@ _STAND_INS = {
     "src/batchlab/__init__.pyi": f"{documentation_reference.FOLDER}/index.md",
     "examples": f"{documentation_gallery.FOLDER}/index.md",
 }
+# What people search for, and the section that answers it: the first result of the site's search.
+SEARCHES = {
+    "adequacy.md": ("validation of a simulator", "model error"),
+    "cli.md": ("command line", "exit code"),
+    "coming-from.md": ("accasim", "batsim", "hpcwld", "pyss", "evalys", "ppt", "simgrid"),
+    "events.md": ("cancelled jobs", "node failure", "node outages"),
+    "experiments.md": ("parameter sweep", "replications", "parallel runs"),
+    "experiments.md#the-store": ("cache", "result cache"),
+    "forecast.md": ("when will my job start", "start time prediction", "queue wait prediction"),
+    "generate.md": ("synthetic workload", "synthetic workloads", "workload generator"),
+    "getting-started.md": ("first simulation", "quick start"),
+    "getting-started.md#options-of-a-run": ("walltime", "wall time", "default options", "seed"),
+    "installation.md": ("install", "pip install"),
+    "malleable.md": ("malleable jobs", "moldable jobs", "elastic jobs"),
+    "monitor.md": ("progress", "live view", "dashboard"),
+    "observers.md": ("power cap", "energy", "carbon", "temperature"),
+    "placement.md": ("hop-bytes", "interference", "network contention"),
+    "plots.md": ("gantt", "plot", "figure"),
+    "policies.md": ("fcfs", "sjf", "node hours", "shortest job first"),
+    "policies.md#backfilling-rules": (
+        "backfill depth",
+        "easy backfilling",
+        "conservative backfilling",
+        "backfilling",
+    ),
+    "policies.md#task-mappings": ("task mapping", "virtual partitioning", "cartesian splitting"),
+    "python-policies.md": ("custom scheduler", "python scheduler"),
+    "python-policies.md#a-predictor": ("run time prediction",),
+    "results.md#metrics": (
+        "turnaround",
+        "bounded slowdown",
+        "utilisation",
+        "utilization",
+        "makespan",
+        "wait",
+    ),
+    "semantics.md": ("specification", "event order"),
+    "service-rates.md": ("cpu frequency scaling", "dvfs", "governor"),
+    "skeletons.md": ("mpi", "collectives", "allreduce"),
+    "sleeping-nodes.md": ("node sleep", "power down idle nodes"),
+    "slurm-twin.md": ("slurm.conf", "slurm", "sacctmgr"),
+    "slurm-twin.md#what-if": ("what if",),
+    "systems.md#accounts-and-shares": ("fair share", "fairshare"),
+    "systems.md": ("partitions", "queues", "advance reservation"),
+    "traces.md": ("parallel workloads archive", "download logs"),
+    "tutorials/learner.md": ("gymnasium", "reinforcement learning", "train a scheduler"),
+    "virtual-nodes.md": ("real slurm", "slurmctld"),
+    "why.md": ("why is my job waiting", "why does my job wait"),
+    "workloads.md": ("swf", "sacct", "standard workload format"),
+}
+# Tables whose columns have widths in site.css, by their first line.
+_TABLES = {"| option | default | meaning |": "options", "| key | default | values | meaning |": "parameters"}
 _OUTSIDE = re.compile(r"\]\((?:\.\./)+((?!pictures/)[^)#\s]+)(#[^)\s]*)?\)")
 _LINK = re.compile(r"\]\(([^)#:\s]+)\.md\)")
 
 
 def sources() -> dict[str, bytes]:
-    """Give every file that the site is built from, by its path."""
+    """Return every file from which the site is built, by its path."""
     docs = ROOT / "docs"
     found = {str(path.relative_to(docs)): path.read_bytes() for path in docs.rglob("*.*") if path.is_file()}
     for name in [name for name in found if name.endswith(".md")]:
-        text = with_links_of_the_site(found[name].decode(), name)
+        text = with_tables(with_searches(with_links_of_the_site(found[name].decode(), name), name))
         found[name] = (with_contents(text) if name == "index.md" else text).encode()
     for example in documentation_gallery.examples():
         found[f"{documentation_gallery.FOLDER}/{example.name}.md"] = example.text.encode()
@@ -48,7 +101,7 @@ def sources() -> dict[str, bytes]:
 
 
 def with_links_of_the_site(text: str, name: str) -> str:
-    """Lead links out of docs to the page of the site that stands for them, or to the repository."""
+    """Replace links to files outside docs by links to pages of the site, or to the repository."""
     up = "../" * name.count("/")
 
     def address(match: re.Match[str]) -> str:
@@ -63,8 +116,35 @@ def with_links_of_the_site(text: str, name: str) -> str:
     return _OUTSIDE.sub(address, text)
 
 
+def with_searches(text: str, name: str) -> str:
+    """Add the searches that a page or one of its sections answers to the index of the site."""
+    for place, phrases in SEARCHES.items():
+        page, _, anchor = place.partition("#")
+        if page != name:
+            continue
+        for heading in re.finditer(r"^#+ (.+)$", text, re.MULTILINE):
+            if not anchor or _slug(heading[1]) == anchor:
+                entries = ", ".join(f"! {phrase}" for phrase in phrases)
+                text = f"{text[: heading.end()]}\n\n```{{index}} {entries}\n```\n{text[heading.end() :]}"
+                break
+        else:
+            raise LookupError(f"{place}: no such heading, for the searches {', '.join(phrases)}.")
+    return text
+
+
+def with_tables(text: str) -> str:
+    """Give the tables of options their class."""
+    for head, kind in _TABLES.items():
+        text = text.replace(f"\n{head}", f"\n{{.{kind}}}\n{head}")
+    return text
+
+
+def _slug(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
 def with_contents(text: str) -> str:
-    """Add to each part of the map a table of contents of the pages that it links to."""
+    """Add a table of contents to each section of the home page, with the pages to which the section links."""
     seen: set[str] = set()
     parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     for number, part in enumerate(parts[1:], 1):
@@ -89,7 +169,7 @@ def _reference() -> dict[str, str]:
 
 
 def gather() -> None:
-    """Put the sources together; what is as it was is left alone, what is no longer there is removed."""
+    """Write the sources that changed, and remove those that no longer exist."""
     found = sources()
     for path in [path for path in SOURCE.rglob("*") if path.is_file()]:
         if str(path.relative_to(SOURCE)) not in found:
@@ -102,15 +182,32 @@ def gather() -> None:
 
 
 def undocumented() -> list[str]:
-    """Give the public names that the built site has no entry for."""
+    """Return the public names without an entry in the built site."""
     with (PAGES / "objects.inv").open("rb") as file:
         inventory = InventoryFile.load(file, "", lambda base, path: base + path)
     entries = {name for kind, names in inventory.items() if kind.startswith("py:") for name in names}
     return sorted(set(documentation_reference.public_names()) - entries)
 
 
+def misplaced() -> list[str]:
+    """Return the searches whose first result is another page.
+
+    The search of Sphinx puts the main entry of the index first that is the search itself, with 100 points;
+    titles and words of pages have less than 40.
+    """
+    index = json.loads((PAGES / "searchindex.js").read_text("utf-8").removeprefix("Search.setIndex(")[:-1])
+    wrong = []
+    for place, phrases in SEARCHES.items():
+        page = place.partition("#")[0].removesuffix(".md")
+        for phrase in phrases:
+            found = {index["docnames"][row[0]] for row in index["indexentries"].get(phrase, []) if row[2]}
+            if found != {page}:
+                wrong.append(f"{phrase!r} finds {', '.join(sorted(found)) or 'no entry'}, not {page}")
+    return wrong
+
+
 def main() -> int:
-    """Build, and count what is documented."""
+    """Build the site, check it, and print the number of pages and names."""
     gather()
     shutil.rmtree(PAGES, ignore_errors=True)
     options = ["--fail-on-warning", "--keep-going", "--quiet", "--doctree-dir", str(TARGET / "doctrees")]
@@ -121,6 +218,9 @@ def main() -> int:
     missing = undocumented()
     if missing:
         print(f"Not in the reference: {', '.join(missing)}")
+        return 1
+    if wrong := misplaced():
+        print("\n".join(["Searches:", *wrong]))
         return 1
     names, pages = len(documentation_reference.public_names()), len([*PAGES.rglob("*.html")])
     print(f"{PAGES.relative_to(ROOT)}/index.html: {pages} pages, {names} public names")

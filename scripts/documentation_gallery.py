@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-__all__ = ["FOLDER", "KINDS", "PICTURES", "Example", "examples", "index"]
+__all__ = ["FOLDER", "KINDS", "PICTURES", "TOPICS", "Example", "examples", "index"]
 
 FOLDER = "examples"
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +31,55 @@ KINDS = {
     "service_rate_control": "rates",
 }
 _SHOWN = PICTURES | KINDS
+# The examples by topic, with the titles of their pages.
+TOPICS = {
+    "Compare policies": {
+        "compare_policies": "Compare policies",
+        "plots": "Plot several policies",
+        "report": "Write a report",
+        "look_at_a_run": "Inspect one day of a run",
+        "experiment_on_dask": "Run an experiment on Dask",
+        "experiment_on_parsl": "Run an experiment on Parsl",
+    },
+    "Write a policy": {
+        "priority_rule": "A site's priority rule",
+        "formula_as_order": "Tune a priority formula",
+        "keep_users_apart": "An allocator in Python",
+        "easy_plus_plus": "EASY++ with predicted run times",
+        "learn_run_times": "Learn run times with scikit-learn",
+        "look_ahead": "Choose a policy by simulation",
+        "decision_points": "Step a simulation, as in reinforcement learning",
+        "constraint_programming": "Constraint programming with OR-Tools",
+        "aware_of_the_machine": "Topology-, storage- and progress-aware schedulers",
+    },
+    "Energy and failures": {
+        "power_capped": "Power capping",
+        "carbon_aware": "Carbon-aware scheduling",
+        "fault_aware": "Fault-aware allocation",
+        "service_rate_control": "CPU frequency scaling with service rates",
+    },
+    "Workloads and real systems": {
+        "generated_workload": "A synthetic workload with GPUs",
+        "own_reader": "Read your own log format",
+        "fit_a_twin": "Calibrate a twin of a Slurm cluster",
+        "adequacy_reference": "Measure the adequacy of a model",
+        "fcfs_validation": "Validate first come, first served",
+        "intrepid": "FCFS, SJF and LJF on Intrepid",
+    },
+    "Applications and networks": {
+        "applications": "Applications instead of run times",
+        "malleable": "Malleable jobs",
+        "deep_learning_study": "Deep-learning jobs on a GPU cluster",
+        "epoch_times": "Epoch times of six neural networks",
+        "elastisim_project": "Run an ElastiSim project",
+        "platforms": "Compare topologies",
+        "share_a_network": "Network contention of two jobs",
+        "task_mapping": "Task mappings on Cielo",
+        "interference": "Interference between jobs",
+        "stencil_among_jobs": "Hop-bytes of a stencil among other jobs",
+    },
+}
+_TITLES = {name: title for topic in TOPICS.values() for name, title in topic.items()}
 
 
 @dataclass(frozen=True)
@@ -53,7 +102,7 @@ class Example:
     @property
     def title(self) -> str:
         """Its heading."""
-        return self.name.replace("_", " ").capitalize()
+        return _TITLES[self.name]
 
     @cached_property
     def about(self) -> str:
@@ -91,18 +140,17 @@ class Example:
 
 
 def examples() -> tuple[Example, ...]:
-    """Give the examples: those with pictures first, then by name."""
-    found = [Example(path) for path in (ROOT / "examples").glob("*.py")]
-    return tuple(sorted(found, key=lambda each: (each.name not in _SHOWN, each.name)))
+    """Return the examples, by topic."""
+    return tuple(Example(ROOT / f"examples/{name}.py") for name in _TITLES)
 
 
 def index() -> str:
-    """Give the source of the gallery."""
-    found = examples()
-    cards = "\n".join(each.card for each in found)
-    names = "\n".join(each.name for each in found)
-    return (
-        "# Examples\n\nThe tests run these scripts of `examples/`, and compare what they print.\n\n"
-        f"::::{{grid}} 1 2 2 3\n:gutter: 3\n\n{cards}\n::::\n\n"
-        f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
-    )
+    """Return the source of the gallery."""
+    cards = {each.name: each.card for each in examples()}
+    parts = ""
+    for topic, names in TOPICS.items():
+        grid = "\n".join(cards[name] for name in names)
+        parts += f"## {topic}\n\n::::{{grid}} 1 2 2 3\n:gutter: 3\n\n{grid}\n::::\n\n"
+    listed = "\n".join(cards)
+    about = "Complete scripts of the folder `examples/`. The tests run them and compare their output."
+    return f"# Examples\n\n{about}\n\n{parts}```{{toctree}}\n:hidden:\n\n{listed}\n```\n"

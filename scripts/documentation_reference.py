@@ -6,13 +6,12 @@ import importlib
 import inspect
 import pkgutil
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from types import ModuleType
 
 from sphinx.pycode import ModuleAnalyzer
 
 import batchlab
-from batchlab.result.recorded import RecordedTables
 
 __all__ = ["FOLDER", "Page", "pages", "public_names"]
 
@@ -127,14 +126,21 @@ def _directive(name: str, module: str) -> str:
     value = _value(name)
     if inspect.isclass(value):
         shown = ":members:\n   :show-inheritance:" if issubclass(value, Exception) else ":members:"
-        # The recorded tables of results have a class of their own, which is not public.
-        if issubclass(value, RecordedTables):
+        # Members of a base class that is not public stand in no other place.
+        if any(
+            base.__module__.startswith("batchlab") and id(base) not in _public() for base in value.__mro__[1:]
+        ):
             shown += "\n   :inherited-members:"
         return f".. autoclass:: {name}\n   {shown}\n"
     if callable(value) and inspect.isroutine(inspect.unwrap(value)):
         return f".. autofunction:: {name}\n"
     text = "\n".join(f"   {line}".rstrip() for line in _comment(name.rpartition(".")[2], module))
     return f".. py:data:: {name}\n\n{text}\n"
+
+
+@cache
+def _public() -> frozenset[int]:
+    return frozenset(id(_value(name)) for name in public_names())
 
 
 def _comment(name: str, module: str) -> list[str]:

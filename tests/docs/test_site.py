@@ -95,3 +95,29 @@ def test_pictures_of_examples_are_there(docs: ModuleType) -> None:
     shown = gallery.PICTURES | gallery.KINDS
     assert all((ROOT / f"docs/pictures/{name}.png").exists() for name in shown.values())
     assert shown.keys() <= {example.name for example in gallery.examples()}
+
+
+def test_the_gallery_has_every_example_under_one_topic(docs: ModuleType) -> None:
+    """The topics name each example once, and policies are compared first."""
+    gallery = docs.documentation_gallery
+    names = [name for topic in gallery.TOPICS.values() for name in topic]
+    assert sorted(names) == sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+    assert gallery.index().index("Compare policies") < gallery.index().index("Write a policy")
+    assert names[0] == "compare_policies"
+
+
+def test_searches_are_entries_of_the_page_that_answers_them(docs: ModuleType, pages: dict[str, str]) -> None:
+    """Each search is a main entry of the index below its heading; no search leads to two pages."""
+    every = [phrase for phrases in docs.SEARCHES.values() for phrase in phrases]
+    assert [phrase for phrase, times in Counter(every).items() if times > 1] == []
+    assert all(phrase == phrase.lower() for phrase in every)
+    assert {"when will my job start", "walltime", "gymnasium", "backfill depth"} <= {*every}
+    found = "\n".join(pages.values())
+    for phrase in every:
+        assert re.search(rf"^```{{index}} .*! {re.escape(phrase)}(,|$)", found, re.MULTILINE), phrase
+    text = "# Title\n\nAbout.\n\n## The store\n\nMore.\n"
+    assert docs.with_searches(text, "experiments.md").endswith(
+        "## The store\n\n```{index} ! cache, ! result cache\n```\n\n\nMore.\n"
+    )
+    with pytest.raises(LookupError, match="the-store: no such heading"):
+        docs.with_searches("# Title\n", "experiments.md")

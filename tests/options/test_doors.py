@@ -237,8 +237,8 @@ def rows(page: str, head: str) -> list[list[str]]:
 
 def test_the_table_of_options_of_a_run() -> None:
     """In order, with its default; the page of results has those that record a table."""
-    listed = rows("getting-started.md", "| option | values |")
-    found = {row[0].strip("`"): row[2].strip("`") for row in listed}
+    listed = rows("getting-started.md", "| option | default | meaning |")
+    found = {row[0].strip("`"): row[1].strip("`") for row in listed}
     tables = {table.option for table in TABLES.values()}
     defaults = {
         name: repr(option.default).replace("'", '"')
