@@ -75,6 +75,7 @@ CASES = {
     ("experiment", "report"): Case("experiment small.toml", "page.html", "--report page.html", "small.swf"),
     ("report", "out"): Case("report done", "page.html", "--out page.html", "done/result.zip"),
     ("plot", "out"): Case("plot wait done", "wait.svg", "--out wait.svg", "done/result.zip"),
+    ("make_bundle", "out"): Case("bundle make done", "fault.zip", "--out fault.zip", "done/result.zip"),
     ("demo", "out"): Case("demo --jobs 20", "answer/metrics.json", "--out answer"),
     ("elastisim", "out"): Case(ELASTISIM, "answer/jobs.csv", "--out answer", "project/jobs.json"),
     ("elastisim", "record"): Case(ELASTISIM, "said.jsonl", "--record said.jsonl", "project/jobs.json"),

@@ -130,3 +130,29 @@ def test_downloads_show_their_progress(
         advance(50_000, 100_000)
     assert archive.asked == []
     assert "LCG-2005-1" in capsys.readouterr().err
+
+
+def test_the_example_runs_without_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    """On its own slurm.conf, as the files of its folder do; the simulated mean wait is near the real one."""
+    assert main(["traces", "example", "slurm"]) == 0
+    folder = capsys.readouterr().out.strip()
+    answers = []
+    for words in (["--example", "slurm"], [f"{folder}/sacct.txt", "--system", folder]):
+        assert main(["run", *words, "--format", "json"]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1]
+    assert answers[0]["jobs"]["completed"] == 300
+    assert answers[0]["wait"]["mean"] == pytest.approx(answers[0]["log"]["wait"]["mean"], rel=0.1)
+
+
+def test_the_example_takes_the_place_of_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    """Another machine may be given; a log beside it may not."""
+    assert main(["run", "--example", "slurm", "--nodes", "32", "--cores", "8", "-p", "easy"]) == 0
+    assert "system        32 nodes, 256 core in all" in capsys.readouterr().out
+    for words, said in (
+        (["x.swf", "--example", "slurm"], "slurm takes the place of TRACE; leave one of the two out"),
+        (["--example", "slum"], "no example named 'slum'. Did you mean 'slurm'?"),
+        ([], "Missing argument 'TRACE'. Name a log, or pass --example slurm"),
+    ):
+        assert main(["run", *words]) == 2
+        assert said in capsys.readouterr().err

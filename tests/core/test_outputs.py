@@ -75,6 +75,7 @@ FILES: dict[Callable[..., object], tuple[Callable[[], object], str, Callable[...
     write_fitted: (lambda: Fitted({"completion": 1.0}, {"completion": None}), "fitted.toml", read_fitted),
     bl.InitialState.write: (lambda: bl.InitialState(0), "state.csv", bl.InitialState.read),
     bl.report.write: (result, "page.html", None),
+    bl.report.write_bundle: (result, "fault.zip", lambda path: bl.report.read_bundle(path).result),
 }
 # Those that write folders, and pages on what takes long to compute; they are tried by their commands.
 BY_COMMANDS = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from batchlab.cli.failure import SEVERAL_VALUES
-from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
+from batchlab.cli.options import FormatOption, complete_example  # typer reads the annotations
 from batchlab.cli.output import as_json, print_blocks, transfer_bar
 from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Facts, Table
@@ -387,6 +387,16 @@ def fetch(
     typer.echo(f"{library.TERMS}\nCite: {library.CITATION}.", err=True)
     if thanks:
         typer.echo(f"Thank: {', '.join(thanks)}.", err=True)
+
+
+@traces.command()
+def example(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", autocompletion=complete_example, help="The example: slurm.")
+    ],
+) -> None:
+    """Print the folder of an example of the package: the log and the configuration of a small cluster."""
+    typer.echo(str(library.example(name)))
 
 
 def _years(trace: Trace) -> str:

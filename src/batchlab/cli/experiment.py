@@ -18,6 +18,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Cores,
     Equivalence,
+    ExampleName,
     ExternalEvents,
     FailureTimes,
     FormatOption,
@@ -38,6 +39,7 @@ from batchlab.cli.request import (
     LogRequest,
     MachineRequest,
     check_nodes,
+    example_or,
     input_files,
     located,
     machine_for,
@@ -129,7 +131,7 @@ def experiment(
 _USUAL = ("fcfs", "easy", "easy(order=sjf)", "conservative")
 
 _Trace = Annotated[
-    Path,
+    Path | None,
     log_file(
         "The log: SWF, sacct, jobcomp, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet, or "
         "a public data set (batchlab traces list); or the name of a fetched one (batchlab traces); - for "
@@ -161,8 +163,9 @@ _ReportPage = Annotated[
 @takes_run_options()
 def compare(
     context: typer.Context,
-    trace: _Trace,
+    trace: _Trace = None,
     *,
+    example: ExampleName = None,
     system: SystemFile = None,
     nodes: Nodes = None,
     cores: Cores = None,
@@ -189,7 +192,7 @@ def compare(
     check_report(report)
     check_kept(options, out, store, report)
 
-    machine = MachineRequest(system, nodes, cores, equivalence)
+    trace, machine = example_or(trace, example, MachineRequest(system, nodes, cores, equivalence))
     policies = _policies(policy, machine)
     observers = observers_for(observer, power, failures, options.seed)
     log = LogRequest.of(located(trace), reading)

@@ -33,6 +33,7 @@ __all__ = [
     "is_pace",
     "is_seed",
     "is_table",
+    "missing",
     "wrong_usage",
 ]
 
@@ -110,6 +111,20 @@ def wrong_usage(message: str, option: str) -> Exception:
         The error, for the caller to raise.
     """
     return typer.BadParameter(message, param_hint=option)
+
+
+def missing(argument: str, step: str) -> Exception:
+    """Return an error for an argument that a command needs unless another option takes its place.
+
+    Parameters
+    ----------
+    argument
+        The argument.
+    step
+        The next step, a sentence without the full stop.
+    """
+    error: Exception = _COMMAND_LINE_ERROR(f"Missing argument {argument!r}. {step}")
+    return error
 
 
 def at_least_one(value: int | None) -> int | None:

@@ -22,7 +22,7 @@ with deferred(__name__):
     from batchlab.cli import spooled as cli_spooled
     from batchlab.platform import machines as platform_machines
     from batchlab.system import machines, read
-    from batchlab.trace import catalogue
+    from batchlab.trace import catalogue, traces
 
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "RULES",
     "Cores",
     "Equivalence",
+    "ExampleName",
     "ExternalEvents",
     "FailureTimes",
     "Fitted",
@@ -48,6 +49,7 @@ __all__ = [
     "SystemFile",
     "Version",
     "amounts",
+    "complete_example",
     "complete_log",
     "complete_machine",
     "complete_policy",
@@ -100,6 +102,11 @@ def complete_machine(incomplete: str) -> list[str]:
 def complete_log(incomplete: str) -> list[str]:
     """Complete names of logs of the archive; without a match, the shell completes files."""
     return [trace.name for trace in catalogue.entries() if incomplete and trace.name.startswith(incomplete)]
+
+
+def complete_example(incomplete: str) -> list[str]:
+    """Complete names of the examples of the package."""
+    return [name for name in traces.EXAMPLES if name.startswith(incomplete)]
 
 
 def numbers(text: str, option: str) -> dict[str, float]:
@@ -254,6 +261,16 @@ def _located(parameter: typer.CallbackParam, value: Path | None) -> Path | None:
 
 SystemFile = Annotated[
     Path | None, system_file("Its description (TOML, JSON), or the name of a ready one (batchlab systems).")
+]
+ExampleName = Annotated[
+    str | None,
+    typer.Option(
+        "--example",
+        metavar="NAME",
+        autocompletion=complete_example,
+        rich_help_panel=READING,
+        help="Take a log of the package in place of TRACE, with its machine: slurm.",
+    ),
 ]
 Nodes = Annotated[int | None, whole_number("Equal nodes; as the log's header says unless given.", MACHINE)]
 Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.cli.failure import wrong_usage
+from batchlab.cli.failure import missing, wrong_usage
 from batchlab.cli.options import amounts
 from batchlab.cli.output import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
@@ -57,6 +57,7 @@ __all__ = [
     "check_nodes",
     "check_platform",
     "data_set_warnings",
+    "example_or",
     "format_of",
     "gives_memory",
     "input_files",
@@ -217,6 +218,35 @@ _JOBS = ".json"
 _OF_TABLES, _OF_JSON = {"overrun", "invalid", "max_jobs"}, {"max_jobs"}
 # A line of a sacct dump: the job number and at least five fields.
 _NO_HEADER = re.compile(rb"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|(?:[^|\n]*\|){4}")
+
+
+def example_or(
+    trace: Path | None, example: str | None, machine: MachineRequest
+) -> tuple[Path, MachineRequest]:
+    """Return the log and the machine that the options name: an example of the package has both.
+
+    Parameters
+    ----------
+    trace, example
+        Values of the argument ``TRACE`` and of ``--example``; None if missing.
+    machine
+        The machine options. They take precedence over the machine of the example.
+    """
+    if example is None:
+        if trace is None:
+            raise missing("TRACE", "Name a log, or pass --example slurm for one of the package")
+        return trace, machine
+    if trace is not None:
+        raise wrong_usage(f"{example} takes the place of TRACE; leave one of the two out.", "--example")
+    try:
+        folder = traces.example(example)
+    except TraceError as error:
+        raise wrong_usage(str(error), "--example") from None
+    log, configuration = folder / "sacct.txt", folder / "slurm.conf"
+    outputs.protect(log, configuration)
+    if machine == MachineRequest(None, None, None):
+        machine = MachineRequest(configuration, None, None)
+    return log, machine
 
 
 def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:

@@ -24,6 +24,7 @@ from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Cores,
     Equivalence,
+    ExampleName,
     ExternalEvents,
     FailureTimes,
     Fitted,
@@ -49,6 +50,7 @@ from batchlab.cli.request import (
     RunRequest,
     Watching,
     check_watching,
+    example_or,
     located,
     observers_for,
     policy_for,
@@ -81,7 +83,7 @@ __all__ = ["demo", "run"]
 _WATCHING = "Looking at it"
 
 _Trace = Annotated[
-    Path,
+    Path | None,
     log_file(
         "The log: SWF, sacct, jobcomp, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet, or "
         "a public data set (batchlab traces list); ElastiSim's jobs or Batsim's workload (.json); or the "
@@ -197,8 +199,9 @@ _Stream = Annotated[
 @takes_run_options("dispatch")
 def run(
     context: typer.Context,
-    trace: _Trace,
+    trace: _Trace = None,
     *,
+    example: ExampleName = None,
     system: _System = None,
     nodes: Nodes = None,
     cores: Cores = None,
@@ -239,7 +242,7 @@ def run(
     check_kept(options, out)
     if parquet and out is None:
         raise wrong_usage("is written to the directory of results; add --out DIR.", "--parquet")
-    machine = MachineRequest(system, nodes, cores, equivalence)
+    trace, machine = example_or(trace, example, MachineRequest(system, nodes, cores, equivalence))
     request = RunRequest(
         LogRequest.of(located(trace, stream=stream), reading, applications),
         machine,

@@ -1,4 +1,4 @@
-"""Runs that were written: ``batchlab plot`` and ``batchlab report``, and folders of several results."""
+"""Written runs: ``batchlab plot``, ``report``, ``why`` and ``bundle``, and folders of several results."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from batchlab.cli.failure import check_report, is_in_directory, wrong_usage
-from batchlab.cli.options import system_file
-from batchlab.cli.output import width
+from batchlab.cli.options import policy_spec, system_file
+from batchlab.cli.output import warn, width
 from batchlab.cli.recognised import check_kind
 from batchlab.core.lazy import deferred
-from batchlab.errors import ResultError, shown, suggest
+from batchlab.errors import ResultError, SimulationError, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
 
+    from batchlab.report import Bundle
     from batchlab.result.result import Result
     from batchlab.result.why.split import Account
 
@@ -30,11 +31,12 @@ with deferred(__name__):
     from batchlab import system as batchlab_system
     from batchlab.core import outputs
     from batchlab.plot import canvas
+    from batchlab.policy import load
     from batchlab.result import plots as result_plots
     from batchlab.result import read
 
 
-__all__ = ["Folders", "plot", "report", "why", "write_results"]
+__all__ = ["Folders", "bundle", "plot", "report", "why", "write_results"]
 
 
 _LIST, _FOLDER = "results.json", "results"
@@ -275,3 +277,94 @@ def why(
     except ResultError as error:
         raise wrong_usage(str(error), "JOB" if job is not None else "DIR") from error
     typer.echo(shown_text)
+
+
+bundle = typer.Typer(help="Pack a run for a report of a fault, or repeat such a run.", add_completion=False)
+
+_Fault = Annotated[
+    str, typer.Option(metavar="TEXT", help="Description of the fault, such as 'job 7 starts too late'.")
+]
+_Packed = Annotated[
+    Path,
+    typer.Option("--out", "-o", metavar="FILE", callback=is_in_directory, help="The bundle (.zip)."),
+]
+_Bundle = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="A bundle of `bundle make`."),
+]
+_OwnPolicy = Annotated[
+    str | None, policy_spec("Policy in place of the recorded one; required for policies of a Python file.")
+]
+_DIFFERING = 5
+
+
+@bundle.callback(invoke_without_command=True)
+def _bundle(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+
+
+@bundle.command("make")
+def make_bundle(folder: _Folder, *, out: _Packed, note: _Fault = "") -> None:
+    """Write the jobs without names, machine, policy, options, schedule and versions of a run to one file."""
+    check_kind(folder, "DIR", "run")
+    outputs.protect_set(folder)
+    try:
+        result = read.read_result(folder)
+    except ResultError as error:
+        raise wrong_usage(str(error), "DIR") from error
+    made = batchlab_report.write_bundle(result, out, note=note)
+    typer.echo(f"bundle        {out}")
+    typer.echo("contains      jobs without names, machine, policy, options, schedule, versions")
+    if made.kept:
+        typer.echo(f"names kept    {', '.join(made.kept)}: the machine refers to them")
+    if isinstance(result.policy, load.RecordedPolicy):
+        warn([f"the policy {result.policy} is not in the bundle; send its Python file too"])
+        return
+    if count := _print_repeated(made, None):
+        warn([f"{_other(count)}; {_CAUSES}"])
+
+
+@bundle.command("check")
+def check_bundle(file: _Bundle, *, policy: _OwnPolicy = None) -> None:
+    """Repeat the run of a bundle, and compare all states, times and nodes with the recorded ones."""
+    try:
+        found = batchlab_report.read_bundle(file)
+    except ResultError as error:
+        raise wrong_usage(str(error), "FILE") from error
+    typer.echo(f"bundle        {file}")
+    if found.note:
+        typer.echo(f"note          {found.note}")
+    typer.echo(f"written by    {', '.join(f'{name} {text}' for name, text in found.versions.items())}")
+    typer.echo(f"policy        {policy or found.result.policy}")
+    if count := _print_repeated(found, policy):
+        raise SimulationError(f"{file}: {_other(count)}; {_CAUSES}.")
+
+
+_CAUSES = (
+    "possible causes: another version; or observers, an initial state or a Python policy, which are not in "
+    "the bundle"
+)
+
+
+def _other(count: int) -> str:
+    return f"the repeated run has another schedule for {count:,} jobs"
+
+
+def _print_repeated(bundle: Bundle, policy: str | None) -> int:
+    """Repeat a run, print how many jobs agree, and return the number of the others."""
+    differing = bundle.repeat(policy)
+    jobs = bundle.result.jobs.height
+    typer.echo(f"repeated      {jobs - differing.height:,} of {jobs:,} jobs have the same schedule")
+    for row in differing.head(_DIFFERING).iter_rows(named=True):
+        typer.echo(f"              job {row['job_id']}: {_changes(row)}")
+    return differing.height
+
+
+def _changes(row: Mapping[str, object]) -> str:
+    """Write the values of a job that differ: as recorded, and now. Nodes can be many, and are not written."""
+    names = [name for name in ("state", "submit_time", "start_time") if row[name] != row[f"{name}_now"]]
+    if not names and row["end_time"] != row["end_time_now"]:
+        names = ["end_time"]
+    changes = [f"{name} {row[name]}, now {row[f'{name}_now']}" for name in names]
+    return "; ".join(changes) or "other nodes"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from batchlab.system import System
 
-__all__ = ["read_result"]
+__all__ = ["read_result", "result_of"]
 
 
 @checked(ResultError)
@@ -67,24 +67,43 @@ def read_result(directory: str | PathLike[str], *, system: System | None = None)
     True
     """
     folder = Path(directory)
-    members = _members(folder)
+    found = result_of(_members(folder), folder / NAME, system)
+    return remember_source(found, folder / NAME)
+
+
+def result_of(members: Mapping[str, Any], path: Path, system: System | None = None) -> Result:
+    """Make a result from the members of its archive.
+
+    Parameters
+    ----------
+    members
+        Those of `record_members`; others are ignored.
+    path
+        The archive, for errors. Its folder has the manifest, which is read for runs on platforms.
+    system
+        As for `read_result`.
+
+    Raises
+    ------
+    ResultError
+        As for `read_result`.
+    """
     run = members.get("run", {"format": None})
     if run["format"] != FORMAT:
         rule = f"this version reads {FORMAT}; read it with the one that wrote it, or run it again"
-        raise ResultError(f"{folder / NAME}: of format {shown(run['format'])}; {rule}.")
+        raise ResultError(f"{path}: of format {shown(run['format'])}; {rule}.")
     events = run["external_events"]
-    found = Result(
+    return Result(
         workload_of(members),
-        _system(folder, run["system"], system),
+        _system(path.parent, run["system"], system),
         recorded_policy(run["policy"], is_named=run["is_named"]),
-        outcome_of(members | {"now": run["now"]}),
-        options=_options(folder, run["options"]),
+        outcome_of({**members, "now": run["now"]}),
+        options=_options(path, run["options"]),
         external_events=None if events is None else EventStream(events),
         observations=group(members, "observations"),
         # Earlier files of this format lack them.
         observers=tuple(run.get("observers", ())),
     )
-    return remember_source(found, folder / NAME)
 
 
 def _members(folder: Path) -> dict[str, Any]:
@@ -121,12 +140,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _options(folder: Path, values: Mapping[str, Any]) -> RunOptions:
+def _options(path: Path, values: Mapping[str, Any]) -> RunOptions:
     try:
         return RunOptions.from_dict(values)
     except BatchlabError as error:
         rule = "An option that was written in Python cannot be read back"
-        raise ResultError(f"{folder / NAME}: {error} {rule}.") from error
+        raise ResultError(f"{path}: {error} {rule}.") from error
 
 
 def _system(folder: Path, document: dict[str, object] | None, given: System | None) -> System:

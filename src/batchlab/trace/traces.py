@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from batchlab.core.arguments import checked
 from batchlab.core.lazy import deferred, make_dir
 from batchlab.core.outputs import atomic_write
-from batchlab.errors import TraceError
+from batchlab.errors import TraceError, shown, suggest
 from batchlab.trace import store
 from batchlab.trace.catalogue import ARCHIVE, CITATION, TERMS, Trace, entries, find, of_file
 
@@ -35,9 +35,11 @@ with deferred(__name__):
 
 __all__ = [
     "CITATION",
+    "EXAMPLES",
     "MIRROR_VARIABLE",
     "TERMS",
     "catalogue",
+    "example",
     "fetch",
     "find",
     "is_fetched",
@@ -51,6 +53,9 @@ __dir__ = make_dir(__name__)
 
 MIRROR_VARIABLE = "BATCHLAB_MIRROR"
 """Environment variable with a mirror of the archive."""
+
+EXAMPLES = {"slurm": "six hours of a small cluster, recorded from Slurm 22.05.8 on virtual nodes"}
+"""What the examples in the package are, by name."""
 
 
 def catalogue(*, cache: str | os.PathLike[str] | None = None) -> pl.DataFrame:
@@ -140,6 +145,38 @@ def fetch(
         record = store.check(trace, Path(file.name), address=address, trust=trust)
     store.write_record(target, record)
     return target
+
+
+@checked(TraceError)
+def example(name: str) -> Path:
+    """Return the folder of an example that is part of the package, for use without a network.
+
+    Parameters
+    ----------
+    name
+        One of `EXAMPLES`. ``"slurm"`` has ``sacct.txt``, for `batchlab.read_sacct`, and ``slurm.conf`` and
+        ``accounts.cfg``, which `batchlab.read_system` finds in the folder.
+
+    Returns
+    -------
+    Path
+        The folder. Copy it before you change its files.
+
+    Raises
+    ------
+    TraceError
+        If there is no such example.
+
+    Examples
+    --------
+    >>> import batchlab as bl
+    >>> folder = bl.traces.example("slurm")
+    >>> sorted(file.name for file in folder.iterdir())
+    ['accounts.cfg', 'sacct.txt', 'slurm.conf']
+    """
+    if name not in EXAMPLES:
+        raise TraceError(f"no example named {shown(name)}.{suggest(name, EXAMPLES)}")
+    return Path(__file__).with_name("examples") / name
 
 
 @checked(TraceError)
