@@ -1,4 +1,4 @@
-"""Find how far repetitions of one experiment are from each other, and judge models by that.
+"""Measure the distance between repetitions of an experiment, and judge models by it.
 
 A. Baranov et al., "Measure of adequacy for the supercomputer job management system model", sections VII and
 VIII. A system whose launches take a random time is run again and again on the same jobs; the measure P of all

@@ -1,4 +1,4 @@
-"""Three schedulers that look at the machine: at its topology, at its storage, and at the progress of jobs."""
+"""Three schedulers that use topology, storage load, and the progress of jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An observer of one's own that reads a CSV file, and a scheduler that waits for clean energy."""
+"""Read carbon intensities from a CSV file in an observer, and delay jobs until energy is clean."""
 
 import tempfile
 from pathlib import Path

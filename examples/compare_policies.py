@@ -1,4 +1,4 @@
-"""Compare policies on a made-up workload, at growing load."""
+"""Compare policies on a synthetic workload at increasing load."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""EASY++: predict run times from what the same users' jobs took, and fill holes with the shortest first.
+"""EASY++: predict run times from earlier jobs of the user, and backfill the shortest jobs first.
 
 After D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated predictions rather than user
 runtime estimates. IEEE TPDS 18(6), 2007.

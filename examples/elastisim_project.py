@@ -1,4 +1,4 @@
-"""Run an ElastiSim project as it is: its platform, jobs, application model and scheduling algorithm."""
+"""Run an ElastiSim project unchanged: platform, jobs, application model and scheduling algorithm."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Run an experiment on a Dask cluster: here two local processes, elsewhere a batch system's nodes."""
+"""Run an experiment on a Dask cluster: two local processes here, nodes of a batch system elsewhere."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Let long jobs go where nodes fail least: an allocator that learns from the failures that it sees."""
+"""Place long jobs on reliable nodes: an allocator that learns from failures."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A centre whose hidden parameters are known: does a fit on its log find them, and is the twin as near.
+"""Fit a twin to the log of a centre with known hidden parameters, and compare both.
 
 The log is that of a simulation. It has what accounts of Slurm have: neither how late the controller learns of
 a job, nor how long nodes are busy after one; and of the depth of backfill and of the weight of the size of

@@ -1,4 +1,4 @@
-"""What would GPUs on a quarter of the nodes change? Make jobs like those of a log for both machines."""
+"""Generate jobs like a log's for a machine with GPUs on a quarter of its nodes."""
 
 import batchlab as bl
 

@@ -1,4 +1,4 @@
-"""Let jobs that send messages run beside each other on a torus: Obaida and Liu, section 3.4, first half.
+"""Run communicating jobs beside each other on a torus: Obaida and Liu, section 3.4, first half.
 
 M. A. Obaida, J. Liu: Simulation of HPC job scheduling and large-scale parallel workloads, Winter Simulation
 Conference 2017. Every job has a rank on each of its nodes, which are chosen at random; even ranks send

@@ -1,4 +1,4 @@
-"""An allocator written in Python: prefer nodes on which no other user's jobs run, and leave them room."""
+"""Prefer nodes without jobs of other users: an allocator in Python."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Feed EASY with quantiles of the run time that scikit-learn learns while the simulation goes on.
+"""Predict quantiles of run times for EASY with scikit-learn during the simulation.
 
 High quantiles are seldom outlived, low ones leave more holes to fill. Needs pip install 'batchlab[predict]'.
 """

@@ -1,4 +1,4 @@
-"""Choose among built-in policies at every decision: play each one through in a copy, and take the best.
+"""Simulate built-in policies in copies at every decision, and follow the best one.
 
 The copies go by estimates and know nothing of jobs that are still to come.
 """

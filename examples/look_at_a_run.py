@@ -1,4 +1,4 @@
-"""Look at a run from noon to noon: how long the queue is, what is in use, and who is on the first node."""
+"""Inspect a run from noon to noon: queue length, utilisation, and the users of the first node."""
 
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload

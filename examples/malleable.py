@@ -1,4 +1,4 @@
-"""Let jobs grow and shrink: the same work as rigid jobs and as malleable ones, with what becomes of nodes."""
+"""Run the same work as rigid and as malleable jobs, and compare the use of nodes."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Read a format that batchlab does not know: the accounting lines of an imaginary batch system."""
+"""Read an unknown log format: accounting lines of an imaginary batch system."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""How far apart are the nodes, and where do their routes meet? The same 64 nodes in four topologies."""
+"""Compare distances and shared links of 64 nodes in four topologies."""
 
 from itertools import permutations
 from statistics import mean

@@ -1,4 +1,4 @@
-"""Keep the machine below a power cap that falls at peak hours: a scheduler that looks at the power."""
+"""Keep the machine below a power cap that falls at peak hours."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Report on policies, one of them random and replicated: one HTML file that opens anywhere."""
+"""Write a report on policies, one of them random and replicated, as one HTML file."""
 
 import batchlab as bl
 from batchlab.generate import demo_system, demo_workload

@@ -1,4 +1,4 @@
-"""Place two jobs on a fat tree, packed or scattered, and say what their all-to-alls cost under each model."""
+"""Place two jobs on a fat tree, packed or scattered, and compare their all-to-alls under each model."""
 
 import numpy as np
 

@@ -163,7 +163,7 @@ def _reference() -> dict[str, str]:
     pages = documentation_reference.pages()
     rows = "\n".join(f"- [{page.title}]({page.file}): {page.about}" for page in pages)
     listed = "\n".join(page.file for page in pages)
-    about = "Every public name, from its docstring; each stands once, under the shortest name that it has."
+    about = "All public names with their docstrings, each under its shortest name."
     index = f"# Reference of the package\n\n{about}\n\n{rows}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     return {"index.md": index} | {page.file: page.text for page in pages}
 

@@ -21,7 +21,7 @@ PICTURES = {
     "stencil_among_jobs": "stencil_among_jobs",
     "task_mapping": "task_mapping",
 }
-# For others a plot that shows the same measure of another run.
+# For other examples, a plot of the same measure in another run.
 KINDS = {
     "compare_policies": "slowdown",
     "look_at_a_run": "allocation_map",
@@ -106,7 +106,7 @@ class Example:
 
     @cached_property
     def about(self) -> str:
-        """What its docstring says."""
+        """Its docstring."""
         return ast.get_docstring(ast.parse(self.script.read_text("utf-8"))) or ""
 
     @property
@@ -115,7 +115,7 @@ class Example:
         name = _SHOWN.get(self.name)
         if name is None:
             return ""
-        told = "" if self.name in PICTURES else "Such a plot, of another run ([Plots](../plots.md)):\n\n"
+        told = "" if self.name in PICTURES else "A similar plot, of another run ([Plots](../plots.md)):\n\n"
         return f"{told}![{self.title}](../pictures/{name}.png)\n\n"
 
     @property
