@@ -90,9 +90,13 @@ def table(curves: Curves, what: str) -> str:
 def draw(results: Mapping[str, Curves], folder: Path) -> None:
     """Draw the paper's Figures 4 and 5: hops and run times by boxes, and by blocks."""
     figure = Figure(figsize=(11, 7), layout="constrained")
-    for row, (what, curves) in zip(figure.subplots(2, 2), results.items(), strict=True):
+    axes = figure.subplots(2, 2)
+    for row, (what, curves) in zip(axes, results.items(), strict=True):
         bl.plot.hops(curves, ax=row[0], along=what)
         bl.plot.hops(curves, ax=row[1], along=what, of="run_time")
+    # All have the same curves: one legend is enough.
+    for ax in (axes[0, 0], axes[1, 0], axes[1, 1]):
+        ax.get_legend().remove()
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "task_mapping.png", dpi=150)
 

@@ -78,3 +78,26 @@ def test_allocations_by_class() -> None:
     held = result.allocations
     expected = float((held["allocated_core"] * (held["end_time"] - held["start_time"])).sum())
     assert work == pytest.approx(expected)
+
+
+def test_a_gantt_ranks_what_it_shows() -> None:
+    """Users are ranked within the time span, and classes that are named hold 80 % of it."""
+    users = 60
+    jobs = [
+        *(Job(0, 100 * user, 100 * user + 90, nodes=((0, 1),)) for user in range(users)),
+        Job(0, 20_000, 90_000, nodes=((0, 1),)),
+    ]
+    result = make_result(jobs, user_id=[*range(users), 99])
+    whole = bl.plot.gantt(result, colour_by="user").get_legend()
+    assert whole is not None
+    assert whole.get_texts()[0].get_text() == "user 99"
+    part = bl.plot.gantt(result, colour_by="user", start=0, end=6000).get_legend()
+    assert part is not None
+    names = [text.get_text() for text in part.get_texts()]
+    # Each of the sixty holds as much: twenty have a colour of their own, and 28 more one together.
+    assert len(names) == 22
+    assert names[20:] == ["next 28", "12 others"]
+    assert "user 99" not in names
+    few = bl.plot.gantt(result, colour_by="user", start=0, end=300).get_legend()
+    assert few is not None
+    assert [text.get_text() for text in few.get_texts()] == ["user 0", "user 1", "user 2"]

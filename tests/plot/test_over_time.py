@@ -52,9 +52,21 @@ def test_utilisation_and_load() -> None:
 def test_queue_at_dispatch_instants() -> None:
     """The queue counts what the scheduler finds, jobs that it starts at once included."""
     jobs = [Job(0, 0, 10, nodes=((0, 1),)), Job(5, 10, 20, nodes=((0, 1),)), Job(5, 10, 20, nodes=((1, 1),))]
-    ax = bl.plot.queue_size(make_result(jobs), kind="cdf", log=False)
+    ax = bl.plot.queue_size(make_result(jobs), kind="cdf", log=False, over="instants")
     # At 0 one job, at 5 two, at 10 two, at 20 none.
     assert sorted(ax.lines[0].get_xdata().tolist()) == [0, 1, 2, 2]  # type: ignore[union-attr]
+
+
+def test_lengths_of_the_queue_weigh_by_time() -> None:
+    """The diamond of the box is the mean of the tables; the curve has the share of time of each length."""
+    jobs = [Job(0, 0, 10, nodes=((0, 1),)), Job(5, 10, 20, nodes=((0, 1),)), Job(8, 20, 30, nodes=((0, 1),))]
+    result = make_result(jobs)
+    curve = bl.plot.queue_size(result, kind="cdf", log=False)
+    # None from 0 to 5 and from 20 on, one from 5 to 8 and from 10 to 20, two from 8 to 10.
+    assert np.asarray(curve.lines[0].get_xydata()).tolist() == [[0, 0.5], [1, pytest.approx(28 / 30)], [2, 1]]
+    box = bl.plot.queue_size(result, log=False)
+    (diamond,) = (line for line in box.lines if line.get_marker() == "D")
+    assert np.asarray(diamond.get_xdata()).tolist() == [bl.metrics.queue_length(result.jobs)["mean"]]
 
 
 @pytest.mark.parametrize(("kind", "log"), [("cdf", True), ("cdf", False)])
@@ -78,7 +90,7 @@ def test_ends_of_a_course_are_not_diluted() -> None:
 def test_a_violin_of_whole_numbers_is_not_pinched() -> None:
     """Between 0, 1 and 2, which are as frequent, it is about as wide as there."""
     jobs = [Job(at, at + 1, at + 2, nodes=((0, 1),)) for at in (0, 0, 0, 10, 10, 20)]
-    ax = bl.plot.queue_size(make_result(jobs), kind="violin", log=False)
+    ax = bl.plot.queue_size(make_result(jobs), kind="violin", log=False, over="instants")
     outline = np.asarray(ax.collections[0].get_paths()[0].vertices)
     inside = (outline[:, 0] > 0.3) & (outline[:, 0] < 2)
     widths = np.abs(outline[inside][:, 1])

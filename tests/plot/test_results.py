@@ -78,7 +78,11 @@ def test_labels_of_ones_own() -> None:
 
 
 def test_by_policy_alone() -> None:
-    """For scalability, results of one policy are together whatever their jobs."""
+    """For scalability, results of one policy are together whatever their jobs; one needs a time."""
+    unknown = [replace(each, elapsed=None) for each in (run("fcfs"), run())]
+    with pytest.raises(ResultError, match="none knows how long its simulation took"):
+        bl.plot.scalability(unknown)
+
     fewer = bl.simulate(WORKLOAD.head(10), demo_system(), "easy")
     assert {group.label: len(group.results) for group in by_policy([run(), fewer])} == {"easy": 2}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias
 
 import numpy as np
@@ -38,6 +39,7 @@ __all__ = [
     "choice",
     "colour",
     "dress",
+    "explain",
     "legend",
     "line_style",
     "pale",
@@ -70,6 +72,7 @@ _COMMON = {
     "title": "The title [default: none].",
     "window": "Seconds over which means are taken; 0 for none [default: chosen by the number of steps].",
 }
+_LETTER = 4.4  # points: the mean width of a small letter
 _WIDER, _WIDEST = 2.0, 8.0  # points
 _HIDES, _MOST = 0.01, 0.9  # at most so far apart, of the axes, along so much of the curve
 _LINES = ("-", "--", ":", "-.")
@@ -232,6 +235,23 @@ def annotate(ax: Axes, text: str) -> Axes:
     ax.set_ylabel("")
     ax.spines[:].set_visible(False)
     return ax
+
+
+def explain(ax: Axes, text: str) -> None:
+    """Write below the label of the x axis what the marks mean, in the size of the ticks."""
+    letters = max(int(72 * ax.bbox.width / ax.figure.dpi / _LETTER), 20)
+    ax.annotate(
+        textwrap.fill(text, letters),
+        (1.0, 0),
+        xycoords=(ax.transAxes, ax.xaxis.label),
+        xytext=(0, -2),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize="small",
+        color=INK,
+        annotation_clip=False,
+    )
 
 
 def colour(index: int) -> str:

@@ -55,7 +55,7 @@ def cpu_time(
     of: Literal["decisions", "other", "all"] = "decisions",
     title: str | None = None,
 ) -> Axes:
-    """Draw the CPU time that an instant of the simulation takes, one per policy (Fig. 12 of [1]).
+    """Draw the CPU time of an instant of the simulation (Fig. 12 of [1]), one per policy.
 
     All scheduling passes of an instant count together.
 
@@ -136,7 +136,7 @@ _MOST_BANDS = 2
 def cpu_time_by_queue_size(
     results: Results, *, ax: Axes | None = None, band: bool | None = None, title: str | None = None
 ) -> Axes:
-    """Draw the mean CPU time of a scheduling pass against the length of the queue (Fig. 13 of [1]).
+    """Draw the CPU time of a pass by the length of the queue (Fig. 13 of [1]): its mean.
 
     Up to 10 jobs, every length has a point; longer lengths are grouped, with 12 points to each power of ten,
     at the mean of their lengths. Replications are pooled.
@@ -225,7 +225,7 @@ _MEGABYTE = 1e6
 def memory(
     results: Results, *, ax: Axes | None = None, window: float | None = None, title: str | None = None
 ) -> Axes:
-    """Draw the resident memory of the process after each scheduling pass, a line per policy.
+    """Draw the memory of the process after each pass, a line per policy.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter
 
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import INK, annotate, choice, colour, dress, legend, line_style, tint
+from batchlab.plot.canvas import INK, annotate, choice, colour, dress, explain, legend, line_style, tint
 from batchlab.plot.scales import EvenLocator, duration_axis, log1p_axis, log_axis, next_tick
 
 if TYPE_CHECKING:
@@ -34,14 +34,56 @@ _INSET = (0.44, 0.4)
 _GRID_POINTS = 256
 _CURVE_POINTS = 2000
 _FEW_NUMBERS = 1_000_000
+_ROUNDING = 1e-12
+_BOXES = "box: quartiles; line: median; diamond: mean; whiskers: 5th and 95th percentile"
+_VIOLINS = "width: density from the 5th to the 95th percentile; bar: quartiles; dot: median"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The values of one group; those that are not finite are ignored."""
+    """The values of one group; those that are not finite are ignored.
+
+    Parameters
+    ----------
+    label
+        The label of the group.
+    values
+        float64: the values.
+    weights
+        float64, of the same length, such as the seconds for which each value holds [default: all equal].
+    """
 
     label: str
     values: Floats
+    weights: Floats | None = None
+
+    def finite(self) -> Sample:
+        """Return the values that are finite and have a weight."""
+        counts = np.isfinite(self.values)
+        if self.weights is None:
+            return Sample(self.label, self.values[counts])
+        counts &= self.weights > 0
+        return Sample(self.label, self.values[counts], self.weights[counts])
+
+    def percentiles(self, shares: Sequence[float]) -> list[float]:
+        """Compute percentiles: with weights, the least values that enough of all weight does not exceed."""
+        if self.weights is None:
+            return [float(value) for value in np.percentile(self.values, shares)]
+        values, below = self.cumulative()
+        places = np.searchsorted(below, np.asarray(shares) / 100 - _ROUNDING)
+        return [float(values[min(place, len(values) - 1)]) for place in places]
+
+    def cumulative(self) -> tuple[Floats, Floats]:
+        """Return the values in order, and the share of all weight up to each of them."""
+        order = np.argsort(self.values, kind="stable")
+        if self.weights is None:
+            return self.values[order], (np.arange(len(order)) + 1.0) / max(len(order), 1)
+        sums = np.cumsum(self.weights[order])
+        return self.values[order], sums / (sums[-1] if len(sums) else 1.0)
+
+    def mean(self) -> float:
+        """Compute the mean."""
+        return float(np.average(self.values, weights=self.weights))
 
 
 @dataclass(frozen=True)
@@ -82,7 +124,7 @@ def distribution(
 
     Boxes go from the first to the third quartile, with the median, the mean as a diamond, and whiskers from
     the 5th to the 95th percentile. Violins show the density on the axis' scale, over the same 90 %, with
-    the quartiles. Curves show the share of values up to each value.
+    the quartiles. A line below the axis explains them. Curves show the share of values up to each value.
 
     Parameters
     ----------
@@ -112,7 +154,7 @@ def distribution(
     choice("kind", kind, KINDS)
     if zoom is not None:
         _check_zoom(zoom, kind)
-    finite = [Sample(each.label, each.values[np.isfinite(each.values)]) for each in samples]
+    finite = [each.finite() for each in samples]
     if not any(len(each.values) for each in finite):
         return annotate(ax, quantity.nothing)
     {"box": _boxes, "violin": _violins, "cdf": _curves}[kind](ax, finite, quantity)
@@ -120,6 +162,8 @@ def distribution(
         _outliers(ax, finite)
     ax.set_xlabel(quantity.label)
     _scale(ax, quantity)
+    if kind != "cdf":
+        explain(ax, _BOXES if kind == "box" else _VIOLINS)
     if kind == "cdf":
         # Whether lines coincide depends on their scale.
         legend(ax, len(samples))
@@ -140,7 +184,7 @@ def _inset(ax: Axes, samples: Sequence[Sample], quantity: Quantity, zoom: tuple[
     part = ax.inset_axes((*_free_corner(ax), *_INSET))
     low, high = 1.0, 0.0
     for index, sample in enumerate(samples):
-        values, shares = _cumulative(sample.values)
+        values, shares = _points(sample)
         part.step(values, shares, where="post", c=colour(index), ls=line_style(index), lw=1.2)
         if len(values):
             # The values at both ends of the range.
@@ -188,12 +232,10 @@ def _boxes(ax: Axes, samples: Sequence[Sample], _quantity: Quantity) -> None:
         if not len(sample.values):
             _absent(ax, index)
             continue
-        low, first, median, third, high = np.percentile(
-            sample.values, (_WHISKERS[0], 25, 50, 75, _WHISKERS[1])
-        )
+        low, first, median, third, high = sample.percentiles((_WHISKERS[0], 25, 50, 75, _WHISKERS[1]))
         statistics = {"q1": first, "med": median, "q3": third, "whislo": low, "whishi": high}
         ax.bxp(
-            [{**statistics, "mean": sample.values.mean(), "fliers": []}],
+            [{**statistics, "mean": sample.mean(), "fliers": []}],
             positions=[index],
             widths=0.6,
             orientation="horizontal",
@@ -214,7 +256,7 @@ def _outliers(ax: Axes, samples: Sequence[Sample]) -> None:
     for index, sample in enumerate(samples):
         if not len(sample.values):
             continue
-        low, high = np.percentile(sample.values, _WHISKERS)
+        low, high = sample.percentiles(_WHISKERS)
         beyond = np.unique(sample.values[(sample.values < low) | (sample.values > high)])
         at = np.full(len(beyond), index)
         many = len(beyond) > _CURVE_POINTS
@@ -227,12 +269,12 @@ def _violins(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
         if not len(sample.values):
             _absent(ax, index)
             continue
-        places, density = _density(forward(_spread(sample.values)))
+        places, density = _density(_spread(sample), forward)
         half = 0.4 * density / density.max()
         ax.fill_between(
             inverse(places), index - half, index + half, color=tint(colour(index)), ec=colour(index), lw=0.8
         )
-        first, median, third = np.percentile(sample.values, (25, 50, 75))
+        first, median, third = sample.percentiles((25, 50, 75))
         ax.plot([first, third], [index, index], color=colour(index), linewidth=3.5, solid_capstyle="butt")
         ax.plot(
             [median], [index], "o", markersize=4.5, markerfacecolor="white", markeredgecolor=colour(index)
@@ -240,23 +282,27 @@ def _violins(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
     _rows(ax, samples)
 
 
-def _spread(values: Floats) -> Floats:
+def _spread(sample: Sample) -> Sample:
     """Spread whole numbers evenly over half a unit to either side, so that no violin is pinched between them.
 
     Values that are not whole, or so large that a unit is invisible, are not changed; 0 stays at least 0.
     """
+    values = sample.values
     if len(values) == 0 or not np.array_equal(values, np.rint(values)) or np.ptp(values) > _FEW_NUMBERS:
-        return values
-    numbers, counts = np.unique(values, return_counts=True)
-    last = np.cumsum(counts)
-    rank = np.arange(len(values)) - np.repeat(last - counts, counts)
-    spread: Floats = np.repeat(numbers - 0.5, counts) + (rank + 0.5) / np.repeat(counts, counts)
-    return np.abs(spread) if numbers[0] >= 0 else spread
+        return sample
+    order = np.argsort(values, kind="stable")
+    weights = np.ones(len(values)) if sample.weights is None else sample.weights[order]
+    numbers, first = np.unique(values[order], return_index=True)
+    sums, counts = np.add.reduceat(weights, first), np.diff(np.append(first, len(values)))
+    before = np.repeat(np.cumsum(sums) - sums, counts)
+    place = (np.cumsum(weights) - weights / 2 - before) / np.repeat(sums, counts)
+    spread: Floats = np.repeat(numbers - 0.5, counts) + place
+    return Sample(sample.label, np.abs(spread) if numbers[0] >= 0 else spread, weights)
 
 
 def _curves(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
     for index, sample in enumerate(samples):
-        values, shares = _cumulative(sample.values)
+        values, shares = _points(sample)
         ax.step(
             values, shares, where="post", label=sample.label, c=colour(index), ls=line_style(index), lw=1.4
         )
@@ -264,14 +310,17 @@ def _curves(ax: Axes, samples: Sequence[Sample], quantity: Quantity) -> None:
     ax.set_ylabel(f"share of {quantity.of}")
 
 
-def _density(values: Floats) -> tuple[Floats, Floats]:
+def _density(sample: Sample, forward: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
     """Smooth a histogram with a Gaussian of Silverman's width, between the whiskers' percentiles."""
-    low, high = (float(value) for value in np.percentile(values, _WHISKERS))
-    spread = min(float(values.std()), float(np.subtract(*np.percentile(values, (75, 25)))) / 1.349 or np.inf)
+    values = forward(sample.values)
+    moved = Sample(sample.label, values, sample.weights)
+    low, first, third, high = moved.percentiles((_WHISKERS[0], 25, 75, _WHISKERS[1]))
+    deviation = math.sqrt(float(np.average((values - moved.mean()) ** 2, weights=sample.weights)))
+    spread = min(deviation, (third - first) / 1.349 or np.inf)
     width = max(0.9 * spread * len(values) ** -0.2, (high - low) / 40, 1e-3)
     edges = np.linspace(low - 4 * width, high + 4 * width, _GRID_POINTS + 1)
     places = (edges[1:] + edges[:-1]) / 2
-    counts, _ = np.histogram(values, edges)
+    counts, _ = np.histogram(values, edges, weights=sample.weights)
     kernel = np.exp(-0.5 * ((places - places[_GRID_POINTS // 2]) / width) ** 2)
     density = np.convolve(counts, kernel, mode="same")
     # Nothing is drawn where no value can be, such as below a slowdown of 1; equal values keep some height.
@@ -280,13 +329,17 @@ def _density(values: Floats) -> tuple[Floats, Floats]:
     return places[inside], density[inside]
 
 
-def _cumulative(values: Floats) -> tuple[Floats, Floats]:
+def _points(sample: Sample) -> tuple[Floats, Floats]:
     """Return a limited number of points of the empirical distribution, with the least and the greatest."""
-    ordered = np.sort(values)
+    ordered, shares = sample.cumulative()
     if not len(ordered):
-        return ordered, ordered
+        return ordered, shares
+    if sample.weights is not None:
+        # One point for each value: the queue has few lengths, and many instants.
+        last = np.flatnonzero(np.append(np.diff(ordered) != 0, True))
+        ordered, shares = ordered[last], shares[last]
     ranks = np.unique(np.linspace(0, len(ordered) - 1, _CURVE_POINTS).round().astype(np.int64))
-    return ordered[ranks], (ranks + 1) / len(ordered)
+    return ordered[ranks], shares[ranks]
 
 
 def _transforms(quantity: Quantity) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:

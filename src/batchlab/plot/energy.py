@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from matplotlib.ticker import EngFormatter
 
+from batchlab.control import CountHysteresis, WorkloadHysteresis
 from batchlab.errors import ResultError, shown
-from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, colour, pale, plot
+from batchlab.plot.canvas import INK, annotate, begin, choice, colour, dress, pale, plot
 from batchlab.plot.distribution import logarithmic
-from batchlab.plot.over_time import Line, Steps, over_time, size_of, stacked, window_means, windows
+from batchlab.plot.over_time import (
+    Course,
+    Line,
+    Scale,
+    Steps,
+    draw_lane,
+    drawable_steps,
+    label_lanes,
+    lanes_size,
+    over_time,
+    size_of,
+    stacked,
+    window_means,
+    window_of,
+    windows,
+)
 from batchlab.plot.results import Results, Workloads, clock_of_groups, groups, job_tables, single
-from batchlab.plot.scales import Values, clock_of
+from batchlab.plot.scales import Values, clock_of, plain, short_duration, time_axis
 from batchlab.result.course import rates_of
 from batchlab.result.energy import power_of_nodes
 from batchlab.workload.requests import run_times
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
     from batchlab.plot.over_time import Colour
     from batchlab.plot.results import Results
-    from batchlab.result.course import Course
+    from batchlab.result.course import Course as RunCourse
     from batchlab.result.energy import Prices
     from batchlab.result.result import Result
     from batchlab.system import System
@@ -48,7 +67,7 @@ def power(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the power of the whole machine over time, or the energy used since the beginning.
+    """Draw the power of the machine over time, or its energy.
 
     Parameters
     ----------
@@ -108,7 +127,7 @@ def _added_up(steps: Steps) -> Steps:
 
 @plot
 def power_states(result: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw the number of nodes in each power state, stacked, over time.
+    """Draw the number of nodes by power state over time, stacked.
 
     Parameters
     ----------
@@ -153,12 +172,13 @@ def _colours(system: System) -> dict[str, Colour]:
 
 
 _MOST_TIMES = 600
-_MOST_ROOM = 1.15  # of the highest rate
+_SIDES = ("low", "high")
+_OBSERVED = {WorkloadHysteresis: "work left", CountHysteresis: "jobs"}
 
 
 @plot
 def rates(results: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw the remaining work of the jobs present, and the rate of each control, over time.
+    """Draw the work left, jobs in service and rates over time.
 
     Parameters
     ----------
@@ -169,29 +189,86 @@ def rates(results: Results, *, ax: Axes | None = None, title: str | None = None)
     Returns
     -------
     matplotlib.axes.Axes
-        The axes, with the work; exactly if it changes at no more than 600 times, else as means. The rates
-        have their own scale at the right: axes with the same time, in ``ax.figure.axes``.
+        The axes, with a row for each quantity; exact if they change at no more than 600 times, else means.
+        Jobs present, in service or not, are grey. Dashed lines are the thresholds of the controls ``count``
+        and ``workload``, in the row of the quantity that they observe.
 
     Raises
     ------
     ResultError
         If there are several groups.
     """
-    ax = begin(ax, title=title, size=(7.2, 3.6))
     result = single(results)
-    course = result.course
+    course, names = result.course, _control_names(result)
+    rows = 2 + len(names)
+    ax = begin(ax, title=title, size=lanes_size(rows))
     if course.span == 0:
         return over_time(ax, [], Values("work left"))
     exact = len(course.time) <= _MOST_TIMES
-    work = _exact(course) if exact else _middle(course)
-    lines = [Line("work left", (work,), 0)]
-    clock = clock_of([result])
-    over_time(ax, lines, Values("work left"), window=0 if exact else None, joined=exact, clock=clock)
-    _draw_rates(ax, result, float(course.time[0]), float(course.time[-1]))
-    return ax
+    served = _counted(course, course.served)
+    width = window_of([served], 0 if exact else None)
+
+    def row(label: str, steps: Steps, number: int) -> Course:
+        drawn = drawable_steps(Line(label, (steps,), number), width)
+        return Course(label, drawn.time, drawn.value, number)
+
+    present = row("jobs present", _counted(course, course.present), 1)
+    lanes = [
+        (row("work left", _exact(course) if exact else _middle(course), 0), _lines_of(result, "work left")),
+        (row("jobs in service (grey: and waiting)", served, 1), _lines_of(result, "jobs")),
+        *(
+            (row(name, steps, at), ())
+            for at, (name, steps) in enumerate(zip(names, _rate_steps(result), strict=True), 2)
+        ),
+    ]
+    scales = []
+    for place, (each, thresholds) in enumerate(lanes):
+        grey = present if place == 1 else None
+        shown = [each.value, *([grey.value] if grey else []), np.array([value for value, _ in thresholds])]
+        values = Values("")
+        scale = Scale(values, *values.reach(max(float(value.max(initial=0.0)) for value in shown)))
+        draw_lane(ax, each, scale, place, of=rows, joined=exact and place == 0, grey=grey)
+        _draw_thresholds(ax, scale, rows - 1 - place, thresholds)
+        scales.append(scale)
+    label_lanes(ax, scales)
+    ax.margins(x=0.01)
+    label = time_axis(ax, clock_of([result]))
+    ax.set_xlabel(label + (f" (means over {short_duration(width)})" if width else ""))
+    ax.set_ylabel("work, jobs and rates")
+    return dress(ax, grid=None)
 
 
-def _exact(course: Course) -> Steps:
+def _counted(course: RunCourse, numbers: npt.NDArray[np.int64]) -> Steps:
+    """Return numbers of jobs from each time on, up to the end."""
+    last = float(course.time[-1] + course.duration[-1])
+    if last == course.time[-1]:
+        return Steps(course.time, numbers.astype(np.float64))
+    return Steps(np.append(course.time, last), np.append(numbers, numbers[-1]).astype(np.float64))
+
+
+def _lines_of(result: Result, observed: str) -> tuple[tuple[float, str], ...]:
+    """Return the finite thresholds of the controls that observe a quantity, and what they are."""
+    found: dict[float, list[str]] = {}
+    for control in result.options.controls:
+        if isinstance(control, CountHysteresis | WorkloadHysteresis) and _OBSERVED[type(control)] == observed:
+            for side in _SIDES:
+                for value in control.steps(side):
+                    found.setdefault(value, []).append(side)
+    return tuple(
+        (value, " = ".join(dict.fromkeys(sides))) for value, sides in found.items() if math.isfinite(value)
+    )
+
+
+def _draw_thresholds(ax: Axes, scale: Scale, base: int, thresholds: Sequence[tuple[float, str]]) -> None:
+    across = ax.get_yaxis_transform()
+    for value, side in thresholds:
+        height = base + float(scale.height(value))
+        ax.hlines(height, 0, 1, transform=across, colors=INK, linewidths=0.8, linestyles="--", zorder=3)
+        text = f"{side} {plain(value)}"
+        ax.text(1.0, height, text, transform=across, ha="right", va="bottom", fontsize="small", color=INK)
+
+
+def _exact(course: RunCourse) -> Steps:
     """Return the work at each time, and just before the next: it falls in a line, and jumps."""
     before_next = course.workload - course.fall * course.duration
     both = np.column_stack([course.workload, before_next]).ravel()
@@ -199,37 +276,28 @@ def _exact(course: Course) -> Steps:
     return Steps(times, np.maximum(both, 0.0))
 
 
-def _middle(course: Course) -> Steps:
+def _middle(course: RunCourse) -> Steps:
     """Return the mean of the work from each time to the next, which has the right means over windows."""
     return Steps(course.time, np.maximum(course.workload - course.fall * course.duration / 2, 0.0))
 
 
-def _draw_rates(ax: Axes, result: Result, first: float, last: float) -> None:
-    steps = rates_of(result.run_record)
-    controls = result.options.controls
-    names = ["|".join(control.groups) or "all nodes" for control in controls] or ["all nodes"]
-    scale = ax.twinx()
-    for number, (name, each) in enumerate(zip(names, steps, strict=False), start=1):
+def _control_names(result: Result) -> list[str]:
+    named = ["|".join(control.groups) for control in result.options.controls]
+    return [f"rate, {name}" if name else "rate" for name in named] or ["rate"]
+
+
+def _rate_steps(result: Result) -> list[Steps]:
+    """Return the rate of each control during the run; the last value holds to its end."""
+    course, names = result.course, _control_names(result)
+    first, last = float(course.time[0]), float(course.time[-1])
+    found = []
+    for each in rates_of(result.run_record)[: len(names)]:
         inside = (each.time > first) & (each.time < last)
         before = each.value[max(int(np.searchsorted(each.time, first, "right")) - 1, 0)]
         values = np.concatenate([[before], each.value[inside]])
         times = np.concatenate([[first], each.time[inside], [last]])
-        drawn = np.append(values, values[-1])
-        scale.plot(times, drawn, drawstyle="steps-post", color=colour(number), linewidth=1.2, label=name)
-    scale.set_ylabel("rate", color=INK)
-    scale.set_ylim(0, _MOST_ROOM * max(float(line.get_ydata().max()) for line in scale.get_lines()))  # type: ignore[union-attr]  # arrays
-    scale.spines[["top", "left", "bottom"]].set_visible(False)
-    scale.spines["right"].set_color(GRID)
-    scale.tick_params(colors=INK, labelsize="small", length=3)
-    scale.legend(
-        frameon=False,
-        fontsize="small",
-        labelcolor=INK,
-        ncols=len(names),
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        borderaxespad=0.2,
-    )
+        found.append(Steps(times, np.append(values, values[-1])))
+    return found
 
 
 _LEAST = 1e-3
@@ -243,7 +311,7 @@ def gflops(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the shares of jobs by their computing (Figs. 16 and 17 of [1]), eight classes to a power of ten.
+    """Draw the computing of jobs, in GFLOP (Figs. 16 and 17 of [1]): eight classes to a power of ten.
 
     The computing of a job is run time × tasks × the sum over resources of amount per task × performance.
 

@@ -96,7 +96,7 @@ def free_nodes(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the number of nodes that no job holds, and of running jobs, over time (Fig. 2 of [1]).
+    """Draw the number of free nodes and of running jobs over time (Fig. 2 of [1]).
 
     Nodes that are drained or asleep are free if they have no job. More than two results have a row each, with
     the first in grey for comparison.
@@ -177,7 +177,7 @@ _FACTOR = 4
 
 @plot
 def free_slots(results: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw the number of free nodes over time, by the size of the slot of each.
+    """Draw the free nodes over time in slots of neighbours, by the size of the slot.
 
     A slot is a run of free nodes with neighbouring numbers. A job that needs many neighbouring nodes can
     start only in a wide slot. The total is that of `free_nodes`.
@@ -245,7 +245,7 @@ def fragmentation(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the fragmentation of the free nodes over time: 1 − Σ f² / (Σ f)², as in [1].
+    """Draw the fragmentation of free nodes over time: 1 − Σ f² / (Σ f)², as in [1].
 
     Here f are the lengths of the runs of free nodes with neighbouring numbers; a node is free if it has no
     job. The measure is 0 if all free nodes are neighbours, or none is free, and approaches 1 if each is

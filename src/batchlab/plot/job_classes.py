@@ -131,7 +131,7 @@ def _cover_seams(ax: Axes, boxes: Rectangles, colours: Floats) -> None:
     ax.add_collection(LineCollection(seams, colors=hues, linewidths=2.4, capstyle="butt"))
 
 
-def name_rectangles(ax: Axes, boxes: Rectangles, colours: Floats, ids: Sequence[int]) -> None:
+def name_rectangles(ax: Axes, boxes: Rectangles, colours: Floats, ids: Sequence[int | str]) -> None:
     """Write the number of each job into its largest rectangle, if there is room.
 
     Parameters
@@ -168,14 +168,20 @@ def _points_per_unit(ax: Axes) -> tuple[float, float]:
     """Return the number of points per unit of x and of y; labels and ticks may still reduce it."""
     dpi = ax.figure.dpi
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    if ax.get_aspect() == 1:
+        both = min(72 * ax.bbox.width / dpi / (right - left), 72 * ax.bbox.height / dpi / (high - low))
+        return both, both
     return 72 * ax.bbox.width / dpi / (right - left), 72 * ax.bbox.height / dpi / (high - low)
 
 
 By: TypeAlias = Literal["size", "user", "queue", "state"]
 BY: tuple[By, ...] = get_args(By)
 
-_MOST = 8
-_OTHERS = "#c3c9cf"
+_MOST, _MOST_OWN = 8, 20
+_COLOURED = 0.8  # of what is held
+_OTHERS, _FURTHER = "#c3c9cf", "#8a9ba8"
+# The twelve of the palette without grey, then nine paler ones.
+_CLASS_HUES = (*PALETTE[:6], *PALETTE[7:], *(to_hex(pale(hue, 0.5)) for hue in (*PALETTE[:6], *PALETTE[7:])))
 _STATE_COLOURS = {
     "completed": PALETTE[0],
     "killed": PALETTE[1],
@@ -227,11 +233,12 @@ def is_known(result: Result, by: By) -> bool:
     return by not in _COLUMNS or _column(jobs_of(result), by) is not None
 
 
-def job_classes(result: Result, by: By) -> JobClasses:
+def job_classes(result: Result, by: By, held: Floats | None = None) -> JobClasses:
     """Put the jobs of a result into classes.
 
-    Sizes are the numbers of tasks, in at most eight classes that double or quadruple. The eight users or
-    queues with the most work (tasks × run time) have their own classes, all others share one.
+    Sizes are the numbers of tasks, in at most eight classes that double or quadruple. Users and queues are
+    ranked by what their jobs hold. The first eight have their own classes, or up to twenty if eight hold
+    less than 80 %; if twenty hold less, a further class has those that complete 80 %. All others share one.
 
     Parameters
     ----------
@@ -239,6 +246,9 @@ def job_classes(result: Result, by: By) -> JobClasses:
         The result.
     by
         ``"size"``, ``"user"``, ``"queue"`` or ``"state"``.
+    held
+        float64, shape (jobs,): what each job holds in the part of the schedule that is shown; only classes
+        of jobs that hold something are named [default: tasks × run time].
 
     Returns
     -------
@@ -252,6 +262,24 @@ def job_classes(result: Result, by: By) -> JobClasses:
     """
     choice("by", by, BY)
     jobs = jobs_of(result)
+    if held is not None:
+        return _of_held(_classes(jobs, by, held), held)
+    work = jobs["tasks"] * (jobs["end_time"] - jobs["start_time"]).fill_null(0.0)
+    return _classes(jobs, by, work.to_numpy())
+
+
+def _of_held(classes: JobClasses, held: Floats) -> JobClasses:
+    """Leave out the classes of which no job holds anything."""
+    shown = [place for place in range(len(classes.names)) if (held[classes.number == place] > 0).any()]
+    if not shown or len(shown) == len(classes.names):
+        return classes
+    number = np.zeros(len(classes.names), np.int64)
+    number[shown] = np.arange(len(shown))
+    names, colours = (tuple(each[place] for place in shown) for each in (classes.names, classes.colours))
+    return JobClasses(classes.by, names, number[classes.number], colours)
+
+
+def _classes(jobs: pl.DataFrame, by: By, held: Floats) -> JobClasses:
     if by == "size":
         return _by_size(jobs["tasks"].to_numpy())
     if by == "state":
@@ -263,7 +291,7 @@ def job_classes(result: Result, by: By) -> JobClasses:
     if column is None:
         wanted = " or ".join(_COLUMNS[by])
         raise ResultError(f"by = {by!r}; the jobs have no column {wanted}. Give the workload one.")
-    return _by_work(by, jobs, column)
+    return _by_work(by, jobs[column], held)
 
 
 def _column(jobs: pl.DataFrame, by: str) -> str | None:
@@ -278,16 +306,28 @@ def _says_anything(column: pl.Series) -> bool:
     return not given.is_empty() and not (given.dtype.is_integer() and (given == -1).all())
 
 
-def _by_work(by: By, jobs: pl.DataFrame, column: str) -> JobClasses:
-    work = (pl.col("tasks") * (pl.col("end_time") - pl.col("start_time"))).sum().alias("work")
-    ranked = jobs.group_by(column).agg(work).sort("work", column, descending=[True, False])
-    chosen = [_text(by, value) for value in ranked[column].head(_MOST)]
-    names = pl.Series([_text(by, value) for value in jobs[column]], dtype=pl.String)
-    if ranked.height <= _MOST:
-        return _made(by, chosen, names, PALETTE)
-    others = f"{ranked.height - _MOST:,} others"
-    short = names.set(~names.is_in(chosen), others)
-    return _made(by, [*chosen, others], short, [*PALETTE[:6], *PALETTE[7:9], _OTHERS])
+def _by_work(by: By, column: pl.Series, held: Floats) -> JobClasses:
+    work = pl.DataFrame({"value": column, "work": np.nan_to_num(held)})
+    ranked = work.group_by("value").agg(pl.col("work").sum()).sort("work", "value", descending=[True, False])
+    names = pl.Series([_text(by, value) for value in column], dtype=pl.String)
+    every = [_text(by, value) for value in ranked["value"]]
+    if len(every) <= _MOST:
+        return _made(by, every, names, PALETTE)
+    shares = np.cumsum(ranked["work"].to_numpy())
+    enough = int(np.searchsorted(shares, _COLOURED * shares[-1])) + 1 if shares[-1] else _MOST
+    own = min(max(enough, _MOST), _MOST_OWN)
+    chosen, further, others = every[:own], every[own:enough], every[max(own, enough) :]
+    hues = [*_CLASS_HUES[:own]]
+    short = names
+    idle = {text for text, held in zip(every, ranked["work"], strict=True) if held <= 0}
+    for part, text, hue in ((further, "next {:,}", _FURTHER), (others, "{:,} others", _OTHERS)):
+        if part:
+            active = [name for name in part if name not in idle]
+            title = active[0] if len(active) == 1 else text.format(len(active))
+            short = short.set(names.is_in(part), title)
+            chosen.append(title)
+            hues.append(hue)
+    return _made(by, chosen, short, hues)
 
 
 def _text(by: str, value: object) -> str:

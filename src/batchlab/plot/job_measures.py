@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from batchlab.errors import ResultError
 from batchlab.plot.canvas import annotate, begin, colour, dress, legend, line_style, plot, rows_size
 from batchlab.plot.distribution import Kind, Quantity, Sample, distribution
 from batchlab.plot.results import Group, Results, by_policy, estimate, groups, jobs_of
@@ -35,7 +36,7 @@ def wait(
     zoom: tuple[float, float] | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the distribution of the time from submission to start, one per policy and machine.
+    """Draw the distribution of waits, from submission to start: one per policy and machine.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def turnaround(
     outliers: bool = False,
     title: str | None = None,
 ) -> Axes:
-    """Draw the distribution of the time from submission to end, one per policy (Fig. 5 of [1]).
+    """Draw the distribution of turnarounds, from submission to end (Fig. 5 of [1]): one per policy.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def slowdown(
     log: bool = True,
     title: str | None = None,
 ) -> Axes:
-    """Draw the distribution of the slowdown over the jobs that ran, one per policy (Fig. 10 of [1]).
+    """Draw the distribution of slowdowns of jobs that ran, one per policy (Fig. 10 of [1]).
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def _drawn(
 
 @plot
 def scalability(results: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw the duration of simulations against their numbers of jobs, a line per policy.
+    """Draw the duration of simulations by number of jobs, a line per policy.
 
     Results of one policy are one line, for any jobs; those of equal numbers of jobs are one point, their
     mean, with the 95 % confidence interval.
@@ -202,14 +203,21 @@ def scalability(results: Results, *, ax: Axes | None = None, title: str | None =
     Raises
     ------
     ResultError
-        If there is no result.
+        If there is no result, or none knows how long its simulation took: results that were read from a
+        folder do not.
     """
     found = by_policy(results)
+    known = [each.elapsed for group in found for each in group.results if each.elapsed is not None]
+    if not known:
+        raise ResultError(
+            "results: none knows how long its simulation took; results read from a folder do not. Use "
+            "results of bl.simulate or of an Experiment."
+        )
     ax = begin(ax, title=title)
     for index, group in enumerate(found):
         _draw(ax, group, index)
     if not ax.lines:
-        return annotate(ax, "how long runs took was not measured")
+        return annotate(ax, "no run had jobs and took time")
     ax.set_xlabel("jobs")
     ax.set_ylabel("time of the simulation")
     log_axis(ax, "x")

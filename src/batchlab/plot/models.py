@@ -25,7 +25,7 @@ from batchlab.plot.canvas import (
     rows_size,
     tint,
 )
-from batchlab.plot.scales import duration_axis, log_axis, short_duration
+from batchlab.plot.scales import duration_axis, log_axis
 from batchlab.slurm.twin import Fit, WhatIf
 from batchlab.slurm.twin.waits import GROUPED_BY, STATISTICS, GroupedBy
 
@@ -49,7 +49,7 @@ _MOST_POINTS = 2000
 _MOST_SHAPES = 5000
 _MOST_STEMS = 400
 _REFERENCE = "#7f7f7f"
-_DECADES = (1, 10, 60, 600, 3600, 36_000, 86_400, 864_000, 8_640_000)
+_DECADES = tuple(10**power for power in range(9))
 _TIMES: dict[Times, str] = {
     "start": "start of the job",
     "wait": "wait of the job",
@@ -98,7 +98,7 @@ def adequacy_by_jobs(
         style = {"color": colour(index), "linestyle": line_style(index), "linewidth": 1.4}
         ax.plot(jobs, comparison.curve[jobs - 1], label=label, **style)  # type: ignore[arg-type]
     if limit is not None:
-        text = f"reference {short_duration(limit)}"
+        text = f"reference {limit:,.4g} s"
         ax.axhline(limit, color=INK, linewidth=0.9, linestyle="--", label=text)
     _scale(ax, log=log and any(comparison.P for comparison in found.values()))
     legend(ax, len(ax.get_legend_handles_labels()[0]))
@@ -143,13 +143,13 @@ def adequacy_differences(
     hollow = {"markersize": 2.0 if many else 4.0, "markerfacecolor": "none", "markeredgewidth": 0.7}
     ax.plot(jobs, wait, "o", color=colour(1), rasterized=many, label="wait", **hollow)  # type: ignore[arg-type]
     ax.set_xlabel("job, by arrival")
-    ax.set_ylabel("model − real")
+    ax.set_ylabel("model − real, s")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ax.margins(x=0.01)
     if log:
         _both_ways_log(ax, float(np.abs([residence, wait]).max()))
     else:
-        duration_axis(ax, "y")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
     legend(ax, 2)
     return dress(ax, grid="y")
 
@@ -184,10 +184,11 @@ def adequacy_starts(
         style = {"color": colour(index), "markersize": 2 if many else 5, "rasterized": many}
         name = f"{label} ({np.count_nonzero(part):,})"
         ax.plot(real[part], model[part], ".", label=name, alpha=0.7, **style)  # type: ignore[arg-type]
-    ax.set_xlabel(f"{_TIMES[of]}, real")
-    ax.set_ylabel(f"{_TIMES[of]}, model")
-    duration_axis(ax, "x")
-    duration_axis(ax, "y")
+    ax.set_xlabel(f"{_TIMES[of]}, real, s")
+    ax.set_ylabel(f"{_TIMES[of]}, model, s")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
     legend(ax, 2)
     return dress(ax, grid="both")
 
@@ -240,16 +241,21 @@ def _draw_band(ax: Axes, reference: Reference) -> None:
 
 def _scale(ax: Axes, *, log: bool) -> None:
     ax.set_xlabel("first jobs by arrival, k")
-    ax.set_ylabel("measure P")
+    ax.set_ylabel("measure P, s")
     ax.margins(x=0.01)
     if log:
         log_axis(ax, "x")
-        log_axis(ax, "y", durations=True)
+        log_axis(ax, "y")
         return
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.set_ylim(bottom=0)
-    duration_axis(ax, "y")
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
+
+
+def seconds(value: float) -> str:
+    """Format seconds for a tick, the unit of P, which the label of the axis names."""
+    return f"{value:,.10g}".replace("-", "−")
 
 
 def _thinned(jobs: int) -> npt.NDArray[np.int64]:
@@ -262,11 +268,11 @@ def _thinned(jobs: int) -> npt.NDArray[np.int64]:
 
 
 def _both_ways_log(ax: Axes, greatest: float) -> None:
-    """Make the axis of differences logarithmic beyond 1 s, with ticks at durations."""
+    """Make the axis of differences logarithmic beyond 1 s."""
     ax.set_yscale("symlog", linthresh=1.0)
     ticks = [tick for tick in _DECADES if tick <= max(greatest, 1)]
     ax.yaxis.set_major_locator(FixedLocator([*(-tick for tick in reversed(ticks)), 0, *ticks]))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short_duration(value)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
     ax.yaxis.set_minor_locator(NullLocator())
 
 

@@ -81,7 +81,7 @@ def hops(
     along: str = "",
     title: str | None = None,
 ) -> Axes:
-    """Draw distances of messages by the labels of results, such as sizes of boxes (Figs. 4 and 5 of [1]).
+    """Draw the hops of messages by the labels of results (Figs. 4 and 5 of [1]): such as sizes of boxes.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def link_loads(
     view: View = "slices",
     title: str | None = None,
 ) -> Axes:
-    """Draw the load of each link of a torus, or of the links between the groups of a dragonfly.
+    """Draw the loads of links of a torus or a dragonfly: of the latter those between groups.
 
     On a torus a line between two routers has the colour of the greater of its two directions; links along
     further dimensions than two are dots at their routers, and links that wrap around are short lines at the
@@ -520,7 +520,7 @@ def platform_activity(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the share of the platform that is in use over time, from `Result.utilisation`.
+    """Draw the use of the platform over time: from `Result.utilisation`.
 
     CPUs, GPUs and the network are means over all of them; storage is the most used link of it. Jobs may hold
     resources that are not in use: for that see `utilisation`.

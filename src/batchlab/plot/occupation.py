@@ -15,12 +15,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from batchlab.core.rules import is_finite
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, dress, plot, tint
-from batchlab.plot.job_classes import job_colours
-from batchlab.plot.placement import Placements, Tiles, box, placements, space, tiles_of
+from batchlab.plot.job_classes import job_colours, name_rectangles
+from batchlab.plot.placement import Placements, Rectangles, Tiles, box, placements, space, tiles_of
 from batchlab.plot.results import Results, single, steps_of
 from batchlab.plot.scales import clock_of, instant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
@@ -48,11 +50,11 @@ def allocation_map(
     resource: str | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the amount of a resource that each node's jobs hold at one instant, each job in its own colour.
+    """Draw the amounts that jobs hold on nodes at an instant: of one resource, each job in its own colour.
 
     Up to 64 nodes are columns, as high as their capacity. More nodes are tiles of a grid, arranged as in
     `job_nodes`: by the topology of the machine if it has one, else by number, row by row. Free parts are
-    grey.
+    grey. Each job has its number on the largest part that has room for it.
 
     Parameters
     ----------
@@ -80,11 +82,12 @@ def allocation_map(
     if not capacity.any():
         return annotate(ax, f"no node has any {name}")
     parts = _parts(placements(result, name), time)
-    at = instant(clock_of([result]), time)
-    return _grid(ax, system, parts, f"{name}, at {at}") if is_grid else _bars(ax, name, capacity, parts, at)
+    labels = name, instant(clock_of([result]), time)
+    ids = result.workload.jobs["job_id"].to_list()
+    return _grid(ax, system, parts, labels, ids) if is_grid else _bars(ax, capacity, parts, labels, ids)
 
 
-def _bars(ax: Axes, name: str, capacity: Floats, parts: _Parts, at: str) -> Axes:
+def _bars(ax: Axes, capacity: Floats, parts: _Parts, labels: tuple[str, str], ids: Sequence[int]) -> Axes:
     """Draw nodes as columns."""
     nodes = len(capacity)
     edges = np.arange(nodes + 1)
@@ -93,8 +96,14 @@ def _bars(ax: Axes, name: str, capacity: Floats, parts: _Parts, at: str) -> Axes
     own = capacity[parts.node]
     _draw(ax, parts, (parts.node, parts.node + 1), (parts.low * own, parts.high * own))
     ax.set(xlim=(0, nodes), ylim=(0, capacity.max() * 1.02))
-    ax.set_xlabel(f"node, at {at}")
-    ax.set_ylabel(name)
+    boxes = _joined(
+        parts.row,
+        (parts.node.astype(np.float64), (parts.node + 1).astype(np.float64)),
+        (parts.low * own, parts.high * own),
+    )
+    name_rectangles(ax, boxes, job_colours(boxes.row), ids)
+    ax.set_xlabel(f"node, at {labels[1]}")
+    ax.set_ylabel(labels[0])
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ticks = [tick for tick in MaxNLocator(10, integer=True).tick_values(0, nodes - 1) if 0 <= tick < nodes]
@@ -129,7 +138,7 @@ def _parts(placed: Placements, time: float) -> _Parts:
     return _Parts(placed.row[order], node, top - below - share, top - below)
 
 
-def _grid(ax: Axes, system: System, parts: _Parts, at: str) -> Axes:
+def _grid(ax: Axes, system: System, parts: _Parts, labels: tuple[str, str], ids: Sequence[int]) -> Axes:
     """Draw nodes as tiles, filled from below."""
     tiles = tiles_of(system)
     left, low, width, height = tiles.nodes()
@@ -137,12 +146,28 @@ def _grid(ax: Axes, system: System, parts: _Parts, at: str) -> Axes:
     free = _Parts(every, every, np.zeros(len(left)), np.ones(len(left)))
     _draw(ax, free, (left, left + width), (low, low + height), colour=tint(GRID, 0.5))
     x, y = left[parts.node], low[parts.node]
-    _draw(ax, parts, (x, x + width), (y + parts.low * height, y + parts.high * height))
+    across, up = (x, x + width), (y + parts.low * height, y + parts.high * height)
+    _draw(ax, parts, across, up)
     tiles.dress(ax)
-    ax.set_xlabel(f"{ax.get_xlabel()}; {at}")
+    boxes = _joined(parts.row, across, up)
+    name_rectangles(ax, boxes, job_colours(boxes.row), ids)
+    ax.set_xlabel(f"{ax.get_xlabel()}; {labels[0]}, at {labels[1]}")
     dress(ax, grid=None)
     ax.spines[["left", "bottom"]].set_visible(False)
     return ax
+
+
+def _joined(row: Integers, x: tuple[Floats, Floats], y: tuple[Floats, Floats]) -> Rectangles:
+    """Join the parts of a job that are side by side."""
+    order = np.lexsort((x[0], y[0].round(6), row))
+    row, left, right = row[order], x[0][order], x[1][order]
+    low, high = y[0][order], y[1][order]
+    width = float((right - left).min(initial=1.0))
+    goes_on = (np.diff(row) == 0) & (np.diff(low).round(6) == 0) & (np.diff(high).round(6) == 0)
+    goes_on &= left[1:] - right[:-1] < width / 2
+    first = np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(row)])
+    last = np.append(first[1:], len(row)) - 1
+    return Rectangles(row[first], left[first], right[last[: len(first)]], low[first], high[first])
 
 
 def _draw(
@@ -184,11 +209,12 @@ def job_nodes(
     view: View = "slices",
     title: str | None = None,
 ) -> Axes:
-    """Draw the jobs on the nodes of the machine at one instant, or the ranks of one job.
+    """Draw the jobs on the nodes at an instant, or one job's ranks.
 
     Nodes of a torus are drawn by the coordinates of their routers, slice by slice if it has more than two
     dimensions; those of a dragonfly by blade and chassis, group by group; those of a fat tree by the switches
-    above them; all others by number, row by row.
+    above them; all others by number, row by row, with the number of the first node of each row. Jobs have
+    their numbers, and the nodes of a single job theirs, if there is room.
 
     Parameters
     ----------
@@ -224,6 +250,7 @@ def job_nodes(
     tiles = tiles_of(result.system)
     _squares(ax, tiles, colours)
     tiles.dress(ax)
+    _name_tiles(ax, result, tiles, time, row)
     ranks = "" if job is None else f"; job {job} from dark to bright"
     ax.set_xlabel(f"{ax.get_xlabel()}, at {instant(clock_of([result]), time)}{ranks}")
     ax.spines[:].set_visible(False)
@@ -264,6 +291,24 @@ def _colours(result: Result, instant: float, row: int | None) -> Colours:
     shades: Any = colormaps[_RANKS](np.linspace(0.05, 0.95, len(mine)))
     colours[mine] = shades[:, :3]
     return colours
+
+
+def _name_tiles(ax: Axes, result: Result, tiles: Tiles, instant: float, row: int | None) -> None:
+    """Write the numbers of jobs, or of the nodes of one job, where there is room."""
+    placed = placements(result)
+    there = np.flatnonzero((placed.start <= instant) & (placed.end > instant))
+    left, low, width, height = tiles.nodes()
+    if row is None:
+        node = placed.node[there]
+        boxes = _joined(placed.row[there], (left[node], left[node] + width), (low[node], low[node] + height))
+        name_rectangles(ax, boxes, job_colours(boxes.row), result.workload.jobs["job_id"].to_list())
+        return
+    outcome = result.outcome
+    mine = outcome.placement_nodes[outcome.placement_offsets[row] : outcome.placement_offsets[row + 1]]
+    node = mine.astype(np.int64)
+    boxes = Rectangles(node, left[node], left[node] + width, low[node], low[node] + height)
+    colours = _colours(result, instant, row)[node]
+    name_rectangles(ax, boxes, colours, [str(number) for number in range(result.system.nodes)])
 
 
 def _squares(ax: Axes, tiles: Tiles, colours: Colours) -> None:

@@ -26,7 +26,23 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
     Colour: TypeAlias = str | tuple[float, float, float]
 
-__all__ = ["Course", "Line", "Steps", "means", "over_time", "size_of", "stacked", "window_means", "windows"]
+__all__ = [
+    "Course",
+    "Line",
+    "Scale",
+    "Steps",
+    "draw_lane",
+    "drawable_steps",
+    "label_lanes",
+    "lanes_size",
+    "means",
+    "over_time",
+    "size_of",
+    "stacked",
+    "window_means",
+    "window_of",
+    "windows",
+]
 
 
 _HEIGHT = 0.76  # of a lane; the rest is for its name
@@ -66,39 +82,66 @@ def draw_lanes(ax: Axes, courses: Sequence[Course], values: Values, *, joined: b
         True to draw the first course in the lanes of the others too, in grey.
     """
     greatest = max((float(each.value.max()) for each in courses if len(each.value)), default=1.0)
-    end, ticks = values.reach(greatest)
+    scale = Scale(values, *values.reach(greatest))
+    for place, course in enumerate(courses):
+        name = f"{course.label} (grey in the other rows)" if compared and not place else course.label
+        grey = courses[0] if place and compared else None
+        draw_lane(
+            ax,
+            Course(name, course.time, course.value, course.number),
+            scale,
+            place,
+            of=len(courses),
+            joined=joined,
+            grey=grey,
+        )
+    label_lanes(ax, [scale] * len(courses))
+    ax.set_ylabel(values.label)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scale of a lane: its values, its end, and its ticks."""
+
+    values: Values
+    end: float
+    ticks: list[float]
+
+    def height(self, value: Floats | float) -> Floats:
+        """Return the heights of values in a lane."""
+        return np.asarray(_HEIGHT * self.values.place(np.asarray(value, np.float64), self.end))
+
+
+def draw_lane(
+    ax: Axes, course: Course, scale: Scale, place: int, *, of: int, joined: bool, grey: Course | None = None
+) -> None:
+    """Draw a course in the lane with this place from the top, over another one in grey."""
+    base, hue = of - 1 - place, colour(course.number)
     style: Literal["default", "steps-post"] = "default" if joined else "steps-post"
     step: Literal["post"] | None = None if joined else "post"
-    first = courses[0]
-    for place, course in enumerate(courses):
-        base, hue = len(courses) - 1 - place, colour(course.number)
-        heights = base + _HEIGHT * values.place(course.value, end)
-        ax.fill_between(course.time, heights, base, step=step, color=tint(hue, 0.25), linewidth=0)
-        if place and compared:
-            # Below the course, so that it is visible where the two differ.
-            below = base + _HEIGHT * values.place(first.value, end)
-            ax.plot(first.time, below, drawstyle=style, color=_FIRST, linewidth=0.8, label="_first")
-        ax.plot(course.time, heights, drawstyle=style, color=hue, linewidth=1.1, label=course.label)
-        _name(
-            ax,
-            f"{course.label} (grey in the other rows)" if compared and not place else course.label,
-            base,
-            len(courses),
-        )
-        for tick in (*ticks, *([values.mark] if values.mark else [])):
-            height = base + _HEIGHT * float(values.place(np.array(tick), end))
-            is_line = tick == values.mark or tick == ticks[0]
-            across = ax.get_yaxis_transform()
-            hue_of_line, order = (INK, 1.5) if is_line else (GRID, 0.5)
-            ax.hlines(height, 0, 1, transform=across, colors=hue_of_line, linewidths=0.6, zorder=order)
-    places = [
-        base + _HEIGHT * float(values.place(np.array(tick), end))
-        for base in range(len(courses))
-        for tick in ticks
-    ]
-    ax.set_yticks(places, [values.write(tick) for tick in ticks] * len(courses))
-    ax.set_ylim(0, len(courses))
-    ax.set_ylabel(values.label)
+    heights = base + scale.height(course.value)
+    ax.fill_between(course.time, heights, base, step=step, color=tint(hue, 0.25), linewidth=0)
+    if grey is not None:
+        # Below the course, so that it is visible where the two differ.
+        below = base + scale.height(grey.value)
+        ax.plot(grey.time, below, drawstyle=style, color=_FIRST, linewidth=0.8, label="_first")
+    ax.plot(course.time, heights, drawstyle=style, color=hue, linewidth=1.1, label=course.label)
+    _name(ax, course.label, base, of)
+    mark, ticks = scale.values.mark, scale.ticks
+    for tick in (*ticks, *([mark] if mark else [])):
+        is_line = tick == mark or tick == ticks[0]
+        hue_of_line, order = (INK, 1.5) if is_line else (GRID, 0.5)
+        across = ax.get_yaxis_transform()
+        height = base + float(scale.height(tick))
+        ax.hlines(height, 0, 1, transform=across, colors=hue_of_line, linewidths=0.6, zorder=order)
+
+
+def label_lanes(ax: Axes, scales: Sequence[Scale]) -> None:
+    """Write the ticks of lanes, from the top."""
+    upwards = [*reversed(scales)]
+    places = [base + float(each.height(tick)) for base, each in enumerate(upwards) for tick in each.ticks]
+    ax.set_yticks(places, [each.values.write(tick) for each in upwards for tick in each.ticks])
+    ax.set_ylim(0, len(scales))
 
 
 def _name(ax: Axes, text: str, base: int, count: int) -> None:
@@ -205,8 +248,8 @@ def over_time(
     every = [steps for line in lines for steps in line.replications if len(steps.time)]
     if not every:
         return annotate(ax, "nothing happened")
-    width = _width(every, window)
-    drawable = [_drawable(line, width) for line in lines]
+    width = window_of(every, window)
+    drawable = [drawable_steps(line, width) for line in lines]
     in_rows = lanes is not None and _are_many(len(lines))
     if in_rows:
         courses = [
@@ -236,8 +279,8 @@ def _are_many(count: int) -> bool:
     return count > _MOST_TOGETHER
 
 
-def _width(every: Sequence[Steps], window: float | None) -> float:
-    """Choose the length of a window; 0 to draw every step."""
+def window_of(every: Sequence[Steps], window: float | None) -> float:
+    """Return the length of the windows, in seconds; 0 to draw every step."""
     if window is not None:
         return window
     if max(len(steps.time) for steps in every) <= _MOST_STEPS:
@@ -245,7 +288,8 @@ def _width(every: Sequence[Steps], window: float | None) -> float:
     return nice_step(max(float(np.ptp(steps.time)) for steps in every), _WINDOWS)
 
 
-def _drawable(line: Line, width: float) -> Steps:
+def drawable_steps(line: Line, width: float) -> Steps:
+    """Return the mean of replications, over windows of this length unless it is 0."""
     present = [steps for steps in line.replications if len(steps.time)]
     if not present:
         return Steps(np.zeros(0), np.zeros(0))

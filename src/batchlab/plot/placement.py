@@ -370,9 +370,11 @@ class Tiles:
         inside = f" in each {unit}" if slices > 1 else ""
         ax.set_xlabel(self.names[0] + inside)
         ax.set_ylabel(self.names[1] + inside)
-        for ticks, count in ((ax.set_xticks, x), (ax.set_yticks, y)):
-            shown = range(0, count, -(-count // _MOST_TICKS)) if slices == 1 and self.names[2] else ()
-            ticks([place + 0.5 for place in shown], [str(place) for place in shown])
+        # Rows of nodes without a topology have the number of their first node, columns how many follow it.
+        plus, factor = ("", 1) if self.names[2] else ("+", x)
+        for ticks, count, sign, each in ((ax.set_xticks, x, plus, 1), (ax.set_yticks, y, "", factor)):
+            shown = range(0, count, -(-count // _MOST_TICKS)) if slices == 1 else ()
+            ticks([place + 0.5 for place in shown], [f"{sign}{place * each}" for place in shown])
         for number in range(slices if slices > 1 else 0):
             left, low = self.corner(np.array(number))
             name = f"{self.names[2]} {number}" if len(self.names[2]) > 1 else f"{self.names[2]} = {number}"
@@ -390,7 +392,7 @@ class Tiles:
 def tiles_of(system: System) -> Tiles:
     """Lay out the nodes of a system: by its topology if it has one, else by number, row by row."""
     count = system.nodes
-    plain = Tiles(_row_by_row(count), np.arange(count), ("nodes by number", "row by row", ""))
+    plain = Tiles(_row_by_row(count), np.arange(count), ("node in the row", "first node of the row", ""))
     try:
         layout = layout_of(system)
     except PlatformError:

@@ -41,7 +41,7 @@ def load(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the requests of running and waiting jobs together, as a share of the capacity, over time.
+    """Draw the requests of all jobs present over time: of running and waiting ones, of the capacity.
 
     Above 100 % (the line), jobs must wait; the area between load and utilisation are the waiting jobs. If
     more than four times the capacity is requested, the axis is logarithmic, from 10 %. More than two courses
@@ -94,14 +94,17 @@ def queue_size(
     *,
     ax: Axes | None = None,
     kind: Kind | Literal["time"] = "box",
+    over: Literal["time", "instants"] = "time",
     log: bool = True,
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the number of waiting jobs: its distribution over dispatch instants (Fig. 11 of [1]), or a course.
+    """Draw the number of waiting jobs: its distribution, or over time.
 
-    At a dispatch instant a job is submitted or ends; the queue has the jobs that the scheduler finds then,
-    including those submitted at that instant, before it starts any.
+    Each length of the queue has the weight of the time for which it lasts, from the first submission to the
+    last event: the mean is the mean queue length of the tables. The distribution over dispatch instants is
+    that of Fig. 11 of [1]: at such an instant a job is submitted or ends, and the queue has the jobs that the
+    scheduler finds then, including those submitted at that instant, before it starts any.
 
     Parameters
     ----------
@@ -110,6 +113,9 @@ def queue_size(
     kind
         ``"box"`` (quartiles, mean, whiskers at the 5th and 95th percentile), ``"violin"``, ``"cdf"``, or
         ``"time"`` for the number after each instant, over time.
+    over
+        The weights of a distribution: ``"time"``, or ``"instants"`` for the same weight at each dispatch
+        instant.
     log
         True for a scale that is logarithmic above 1, and begins at 0.
     window
@@ -126,6 +132,7 @@ def queue_size(
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
     choice("kind", kind, (*KINDS, "time"))
+    choice("over", over, ("time", "instants"))
     found = groups(results)
     if kind == "time":
         ax = begin(ax, title=title, size=size_of(len(found)))
@@ -136,9 +143,11 @@ def queue_size(
         values = Values("jobs in the queue", "log1p" if log else "linear")
         return over_time(ax, lines, values, window=window, clock=clock_of_groups(found), lanes="compared")
     ax = begin(ax, title=title, size=rows_size(len(found)))
-    samples = [Sample(each.label, np.concatenate([*map(_at_dispatch, each.schedules)])) for each in found]
+    sample = _over_time if over == "time" else _at_dispatch
+    samples = [sample(each) for each in found]
     scale: Literal["log1p", "linear"] = "log1p" if log else "linear"
-    quantity = Quantity("jobs in the queue", scale, of="instants", nothing="nothing was submitted")
+    label = "jobs in the queue" + (" at dispatch instants" if over == "instants" else "")
+    quantity = Quantity(label, scale, of=over, nothing="nothing was submitted")
     return distribution(ax, samples, quantity, kind)
 
 
@@ -148,10 +157,25 @@ def queue_course(result: Result) -> Steps:
     return Steps(table["time"].to_numpy(), table["queued"].to_numpy().astype(np.float64))
 
 
-def _at_dispatch(result: Result) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    course, started = queue_course(result), np.sort(result.outcome.start_time)
-    until = np.searchsorted(started, course.time, side="right")
-    return course.value + until - np.searchsorted(started, course.time, side="left")
+def _over_time(group: Group) -> Sample:
+    """Return the lengths of the queue, weighted by the time for which they last."""
+    courses = [queue_course(each) for each in group.schedules]
+    values = [each.value[:-1] for each in courses]
+    weights = [np.diff(each.time) for each in courses]
+    if not any(each.any() for each in weights):
+        # Everything happened at one instant.
+        return Sample(group.label, np.concatenate([each.value for each in courses]))
+    return Sample(group.label, np.concatenate(values), np.concatenate(weights))
+
+
+def _at_dispatch(group: Group) -> Sample:
+    """Return the lengths of the queue that schedulers find."""
+    found = []
+    for result in group.schedules:
+        course, started = queue_course(result), np.sort(result.outcome.start_time)
+        until = np.searchsorted(started, course.time, side="right")
+        found.append(course.value + until - np.searchsorted(started, course.time, side="left"))
+    return Sample(group.label, np.concatenate(found))
 
 
 _STYLES = ("-", "--", ":", "-.")
@@ -166,7 +190,7 @@ def utilisation(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the share of each resource's capacity that jobs hold, over time.
+    """Draw the shares of resources that jobs hold over time.
 
     More than two courses have a row each; if they are of one resource, with the first in grey for comparison.
 
@@ -238,7 +262,7 @@ def utilisation_course(result: Result, resource: str) -> Steps:
 
 @plot
 def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw the number of jobs that wait for each reason, stacked, over time.
+    """Draw the number of waiting jobs by reason over time, stacked.
 
     Parameters
     ----------
@@ -414,7 +438,7 @@ def fair_share(
     window: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the fair-share factor of users, or their share of all usage, over time.
+    """Draw the fair-share factors or the usage of users.
 
     Parameters
     ----------

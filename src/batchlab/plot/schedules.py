@@ -83,7 +83,8 @@ def gantt(
         ``"jobs"`` or ``"use"`` [default: jobs if they can be distinguished].
     colour_by
         ``"job"``: rectangles that touch differ in colour. ``"size"``, ``"user"``, ``"queue"`` or ``"state"``:
-        jobs of one class have one colour, which the legend names.
+        jobs of one class have one colour, which the legend names. Users and queues are ranked by what they
+        hold in the time span; at least 80 % of that has a colour, the rest is grey.
     labels
         True to write the number of each job into its rectangle, if it has room [default: True for up to 300
         rectangles].
@@ -107,9 +108,11 @@ def gantt(
     ax = begin(ax, title=title, size=(7.2, 4.0))
     if not len(placed.row):
         return annotate(ax, "no job has run")
-    classes = None if colour_by == "job" else job_classes(result, colour_by)
     first, last = time_span(placed, start, end)
     shown = placed.between(first, last)
+    classes = (
+        None if colour_by == "job" else job_classes(result, colour_by, _held(result, shown, first, last))
+    )
     ax.set(xlim=(first, last), ylim=(0, placed.nodes), ylabel="node")
     means = ""
     if shows != "use" and len(shown.row) <= _MOST_RECTANGLES:
@@ -131,6 +134,13 @@ def gantt(
     if classes is not None:
         class_legend(ax, classes)
     return dress(ax, grid=None)
+
+
+def _held(result: Result, shown: Placements, first: float, last: float) -> Floats:
+    """Return the node seconds that each job holds in a time span: float64, shape (jobs,)."""
+    inside = np.minimum(shown.end, last) - np.maximum(shown.start, first)
+    weights = np.maximum(inside, 0.0) * shown.share
+    return np.bincount(shown.row, weights, len(result.workload)).astype(np.float64)
 
 
 def time_span(placed: Placements, start: float | None, end: float | None) -> tuple[float, float]:
@@ -233,7 +243,7 @@ def allocations(
     by: Literal["job", "size", "user", "queue", "state"] | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the amounts of a resource that jobs hold over time, stacked: by job, or by classes of jobs.
+    """Draw the amounts of a resource that jobs hold over time: by job, or by classes of jobs.
 
     By job, jobs that started earlier are lower, in the colours of `allocation_map`: this shows how jobs grow
     and shrink, independently of their nodes. By classes, it shows who uses the machine, as means over
@@ -382,7 +392,7 @@ def job_times(
     end: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw a bar for each job, from its submission over its start to its end (Fig. 6 of [1]).
+    """Draw the waits and runs of jobs as bars (Fig. 6 of [1]): from submission over start to end.
 
     Jobs are in the order of submission. Unless a time span is given, at most 150 are shown: those that were
     submitted around the first instant at which most jobs wait, half of them before and half after. The label

@@ -45,7 +45,7 @@ def arrivals(
     start_time: float | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw the shares of jobs by the hour, weekday or month of their submission (Figs. 14 and 15 of [1]).
+    """Draw the submissions by hour, weekday or month (Figs. 14 and 15 of [1]): their shares of all jobs.
 
     Shares are of the rates of arrivals: the jobs of each class divided by the time that the log spent in it,
     so that a month which a log has twice does not count double.
@@ -129,7 +129,7 @@ def run_times(
     of: Literal["run_time", "requested_time"] = "run_time",
     title: str | None = None,
 ) -> Axes:
-    """Draw the shares of jobs by run time, in classes that grow with it, eight to a power of ten.
+    """Draw the run times of jobs: shares of jobs in classes that grow, eight to a power of ten.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _known(times: pl.Series) -> npt.NDArray[np.float64]:
 
 @plot
 def job_sizes(workloads: Workloads, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw the shares of jobs by their numbers of tasks, in classes up to each power of two.
+    """Draw the numbers of tasks of jobs: shares of jobs in classes up to each power of two.
 
     Parameters
     ----------

@@ -337,7 +337,7 @@ def _plots(by_label: dict[str, tuple[Result, ...]]) -> Iterator[tuple[Callable[[
     yield lambda: plot.slowdown(by_label), f"Bounded slowdowns of jobs: {_QUARTILES}"
     yield lambda: plot.wait(by_label, kind="cdf"), "The share of jobs that waited at most so long"
     yield lambda: plot.turnaround(by_label), f"Time from submission to end: {_QUARTILES}"
-    yield lambda: plot.queue_size(by_label), f"Jobs in the queue at dispatch instants: {_QUARTILES}"
+    yield lambda: plot.queue_size(by_label), f"Jobs in the queue, weighted by time: {_QUARTILES}"
     if max(len(result.system.resources) for result in results) > 1:
         yield lambda: plot.utilisation(by_label), "Resources in use over time"
     if max(result.system.nodes for result in results) > 1:
