@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 # What differs on purpose: files of single pages and workloads, where runs have folders.
 _FILES = {"report", "plot", "generate", "mix", "slurm fit"}
 # The least of jobs, or of what nodes have; how long, or how often, nothing may happen.
-_OF_THEIR_COMMANDS = {"--least", "--patience"}
+# A form, by kind of what is drawn or generated; instants of a log can be dates if it is drawn.
+_OF_THEIR_COMMANDS = {"--least", "--patience", "--kind", "--at"}
 
 
 def options(command: object, name: str = "") -> Iterator[tuple[str, object]]:

@@ -1,15 +1,21 @@
 """``batchlab report`` and ``batchlab plot``: what was written is drawn and told without being run again."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from matplotlib.axes import Axes
 
 import batchlab as bl
 from batchlab.cli import main
+from batchlab.cli.plot import plot_kinds
 from batchlab.generate import demo_system, demo_workload
+from batchlab.result.plots import plots_of_results
 
 # The words are right, but what they ask for cannot be drawn.
-FAILED = ("this plot shows one", "must be the label of one of the results")
+FAILED = "must be the label of one of the results"
 
 
 @pytest.fixture
@@ -51,6 +57,79 @@ def test_labels_and_title_are_drawn(folders: list[str], tmp_path: Path) -> None:
     assert all(f"<!-- {text} -->" in target.read_text() for text in ("old", "new", "Both"))
 
 
+def test_options_are_the_arguments_of_plots() -> None:
+    """Each argument of each plot of results is an option, but for axes, titles and prices."""
+    kinds = plot_kinds()
+    assert kinds.keys() == plots_of_results().keys()
+    for name, draw in plots_of_results().items():
+        arguments = [*inspect.signature(draw).parameters][1:]
+        assert [*kinds[name].arguments] == [
+            each for each in arguments if each not in {"ax", "title", "prices"}
+        ]
+        assert all(each.text or name != "wait" for each in kinds[name].arguments.values())
+
+
+def test_options_have_the_values_of_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: list[str]
+) -> None:
+    """Words, switches, instants, pairs and amounts arrive as the functions take them."""
+    taken: list[dict[str, object]] = []
+
+    def drawing(draw: Callable[..., Axes]) -> Callable[..., Axes]:
+        @functools.wraps(draw)
+        def kept(results: object, **given: object) -> Axes:
+            taken.append({name: value for name, value in given.items() if name not in {"ax", "title"}})
+            return draw(results, **given)
+
+        return kept
+
+    known = {name: drawing(draw) for name, draw in plots_of_results().items()}
+    monkeypatch.setattr("batchlab.result.plots.plots_of_results", lambda: known)
+    log = bl.Workload.from_table({"submit_time": [0, 60], "run_time": [90, 30], "tasks": [1, 1]})
+    dated = log.starting_at(1_085_875_200)
+    run = str(bl.simulate(dated, demo_system(), "easy").write(tmp_path / "dated"))
+    for words in (
+        f"wait {folders[0]} --kind cdf --no-log --zoom 0:1h --size 5x3",
+        f"slowdown {folders[0]} {folders[1]} --threshold none --policy fcfs",
+        f"gantt {run} --from 2004-05-30T00:00:30 --to 2m --by size --labels",
+        f"gflops {folders[0]} --performance core=1.5",
+        f"job_nodes {folders[0]} --at 0.5h",
+    ):
+        assert main(["plot", *words.split(), "-o", str(tmp_path / "a.svg"), "--overwrite"]) == 0
+    assert taken == [
+        {"kind": "cdf", "log": False, "zoom": (0.0, 3600.0)},
+        {"threshold": None},
+        {"start": 30.0, "end": 120.0, "colour_by": "size", "labels": True},
+        {"performance": {"core": 1.5}},
+        {"time": 1800.0},
+    ]
+
+
+def test_a_comparison_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of its folder, all runs or those of a policy."""
+    log, out = tmp_path / "log.csv", tmp_path / "cmp"
+    log.write_text("submit_time,run_time,tasks\n0,90,1\n60,30,1\n", "utf-8")
+    command = ["compare", str(log), "--nodes", "1", "--policy", "fcfs", "--policy", "easy", "--out", str(out)]
+    assert main(command) == 0
+    target = tmp_path / "wait.svg"
+    assert main(["plot", "wait", str(out), "-o", str(target)]) == 0
+    assert all(f"<!-- {label} -->" in target.read_text() for label in ("fcfs", "easy"))
+    assert main(["plot", "gantt", str(out), "--policy", "easy", "-o", str(tmp_path / "one.svg")]) == 0
+    capsys.readouterr()
+
+
+def test_kinds_are_listed_one_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In two columns, in 80 columns of a terminal, none cut."""
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["plot", "--help"]) == 0
+    lines = capsys.readouterr().out.partition("Kinds")[2].splitlines()[1:-1]
+    assert [line.split()[1] for line in lines if line.startswith("│")] == [*plot_kinds()]
+    assert all(len(line) <= 80 and "…" not in line for line in lines)
+
+
 def test_a_report(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One page about both."""
     target = tmp_path / "page.html"
@@ -81,13 +160,42 @@ def test_why_all_jobs_waited(folders: list[str], capsys: pytest.CaptureFixture[s
     ("words", "message"),
     [
         (["plot", "wayt", "fcfs", "-o", "a.png"], "no plot of results has this name. Did you mean 'wait'?"),
+        (
+            ["plot", "wait", "fcfs", "-o", "a.png", "--by", "user"],
+            "for --by: wait does not have it; its options",
+        ),
+        (
+            ["plot", "wait", "fcfs", "-o", "a.png", "--kind", "pie"],
+            "for --kind: 'pie'; must be a known word.",
+        ),
+        (["plot", "wait", "fcfs", "-o", "a.png", "--policy", "eas"], "no run has this policy or label."),
+        (
+            ["plot", "wait", "fcfs", "-o", "a.png", "--zoom", "0:1h"],
+            "for --zoom: (0.0, 3600.0); it is for --kind",
+        ),
+        (["plot", "wait", "fcfs", "-o", "a.png", "--zoom", "5"], "'5'; must be LOW:HIGH, such as 0:1h."),
+        (["plot", "wait", "fcfs", "-o", "a.png", "--size", "4"], "must be WIDTHxHEIGHT in inches"),
+        (["plot", "why", "fcfs", "-o", "a.png", "--job", "1.5"], "for --job: '1.5'; must be a whole number."),
+        (
+            ["plot", "gantt", "fcfs", "-o", "a.png", "--from", "soon"],
+            "must be seconds, or a duration such as 36h",
+        ),
+        (["plot", "gantt", "fcfs", "-o", "a.png", "--from", "2020-01-01"], "no common date of time 0"),
+        (
+            ["plot", "gantt", "fcfs", "-o", "a.png", "--from", "2d", "--to", "1d"],
+            "172800.0 s, --to 86400.0 s",
+        ),
+        (
+            ["plot", "gflops", "fcfs", "-o", "a.png", "--performance", "core"],
+            "must be NAME=VALUE, or several",
+        ),
         (["plot", "wait", "fcfs", "-o", "a.gif"], "must end in .png, .pdf, .svg"),
         (
             ["plot", "wait", ".", "-o", "a.png"],
             "result.zip: is what results are read from, and there is none",
         ),
         (["plot", "wait", "A=fcfs", "easy", "-o", "a.png"], "'easy' has no label, others have"),
-        (["plot", "gantt", "fcfs", "easy", "-o", "a.png"], "this plot shows one"),
+        (["plot", "gantt", "fcfs", "easy", "-o", "a.png"], "this plot shows one. Choose it with --policy."),
         (["plot", "wait", "fcfs", "-o", "nowhere/a.png"], "is no directory"),
         (["report", "fcfs", "-o", "nowhere/page.html"], "is no file in a directory that is there"),
         (["why", "fcfs", "9999"], "job_id = 9999: no job of this run has this number"),

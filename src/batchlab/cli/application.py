@@ -82,7 +82,7 @@ def application(words: list[str]) -> typer.Typer:
         if isinstance(command, typer.Typer):
             made.add_typer(command, name=name)
         else:
-            made.command()(command)
+            made.command(cls=getattr(command, "command_class", None))(command)
     guard(made)
     return made
 

@@ -38,7 +38,6 @@ HOMES = {
     "compare": "experiment",
     "report": "written",
     "why": "written",
-    "plot": "written",
     "bundle": "written",
     "demo": "run",
     "elastisim": "bridges",

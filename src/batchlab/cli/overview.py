@@ -1,7 +1,7 @@
 """``batchlab --help``, printed in typer's layout without importing typer and the commands."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich.align import Align
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP, VERSIONS_HELP
 
-__all__ = ["show"]
+__all__ = ["show", "show_panel"]
 
 _OPTIONS = (
     ("--version", "", VERSION_HELP),
@@ -45,13 +45,27 @@ def show() -> None:
         styled = Text.assemble(*((f"-{part}", "bold cyan") for part in long[1:].split("-"))), Text(short)
         styled[1].stylize("bold green")
         options.add_row(*styled, "", "", "", Text(text))
-    commands = _table()
-    commands.add_column(style="bold cyan", no_wrap=True, width=max(map(len, COMMANDS)))
-    commands.add_column("Description", justify="left", no_wrap=False, ratio=10)
-    for name, text in COMMANDS.items():
-        commands.add_row(Text(name), Text(text))
-    _print_panels(console, (("Options", options), ("Commands", commands)))
+    _print_panels(console, [("Options", options)])
+    show_panel("Commands", COMMANDS)
     console.print(Padding(Align(Text(EPILOG), pad=False), 1))
+
+
+def show_panel(title: str, rows: Mapping[str, str]) -> None:
+    """Print a panel of names and texts, as typer does.
+
+    Parameters
+    ----------
+    title
+        The title of the panel.
+    rows
+        The texts, by name.
+    """
+    table = _table()
+    table.add_column(style="bold cyan", no_wrap=True, width=max(map(len, rows)))
+    table.add_column(justify="left", no_wrap=False, ratio=10)
+    for name, text in rows.items():
+        table.add_row(Text(name), Text(text))
+    _print_panels(_console(), [(title, table)])
 
 
 def _console() -> Console:

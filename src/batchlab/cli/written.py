@@ -1,4 +1,4 @@
-"""Written runs: ``batchlab plot``, ``report``, ``why`` and ``bundle``, and folders of several results."""
+"""Written runs: ``batchlab report``, ``why`` and ``bundle``, and folders of several results."""
 
 from __future__ import annotations
 
@@ -14,29 +14,24 @@ from batchlab.cli.options import policy_spec, system_file
 from batchlab.cli.output import warn, width
 from batchlab.cli.recognised import check_kind
 from batchlab.core.lazy import deferred
-from batchlab.errors import ResultError, SimulationError, shown, suggest
+from batchlab.errors import ResultError, SimulationError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from matplotlib.figure import Figure
 
     from batchlab.report import Bundle
     from batchlab.result.result import Result
     from batchlab.result.why.split import Account
 
 with deferred(__name__):
-    from batchlab import plot as plots
     from batchlab import report as batchlab_report
     from batchlab import system as batchlab_system
     from batchlab.core import outputs
-    from batchlab.plot import canvas
     from batchlab.policy import load
-    from batchlab.result import plots as result_plots
     from batchlab.result import read
 
 
-__all__ = ["Folders", "bundle", "plot", "report", "why", "write_results"]
+__all__ = ["Folders", "SystemOfRuns", "bundle", "report", "why", "write_results", "written_results"]
 
 
 _LIST, _FOLDER = "results.json", "results"
@@ -148,54 +143,6 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     for label, result in zip(labels, results, strict=True):
         grouped.setdefault(label, []).append(result)
     return grouped
-
-
-_SUFFIXES = (".png", ".pdf", ".svg")
-
-
-def _kinds() -> list[str]:
-    """Return the names of the plots of results."""
-    return sorted(result_plots.plots_of_results())
-
-
-_Kind = Annotated[
-    str,
-    typer.Argument(
-        metavar="KIND", help="The plot: a name in batchlab.plot, such as gantt.", autocompletion=_kinds
-    ),
-]
-_Picture = Annotated[
-    Path,
-    typer.Option(
-        "--out", "-o", metavar="FILE", callback=is_in_directory, help="The picture: .png, .pdf or .svg."
-    ),
-]
-_PictureTitle = Annotated[str | None, typer.Option(metavar="TEXT", help="Its title.")]
-
-
-def plot(
-    kind: _Kind,
-    folders: Folders,
-    *,
-    out: _Picture,
-    title: _PictureTitle = None,
-    system: SystemOfRuns = None,
-) -> None:
-    """Draw runs that were written: distributions, courses over time, schedules."""
-    if out.suffix.lower() not in _SUFFIXES:
-        raise wrong_usage(f"{out}; must end in {', '.join(_SUFFIXES)}.", "--out")
-    if kind not in _kinds():
-        raise wrong_usage(f"{kind}; no plot of results has this name.{suggest(kind, _kinds())}", "KIND")
-    results = written_results(folders, system)
-
-    figure: Figure | None = getattr(plots, kind)(results, title=title).get_figure(root=True)
-    if figure is None:
-        raise ResultError(f"{kind}: has drawn nothing.")
-    try:
-        canvas.save_picture(figure, out, dpi=150, bbox_inches="tight")
-    except OSError as error:
-        raise ResultError(f"{out}: {error.strerror or error}. Choose another file.") from error
-    typer.echo(f"plot          {out}")
 
 
 _Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page, in HTML.")]

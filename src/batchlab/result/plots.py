@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["ResultPlots", "plots_of_results"]
+__all__ = ["RESULTS", "ResultPlots", "plots_of_results"]
 
-# The names that the first argument of a plot of results has.
-_RESULTS = {"results", "result", "workloads"}
+RESULTS = {"results", "result", "workloads"}
+"""The names that the first argument of a plot of results has."""
 
 
 @dataclass(frozen=True)
@@ -68,5 +68,5 @@ def plots_of_results() -> dict[str, Callable[..., Axes]]:
     return {
         name: draw
         for name, draw in functions.items()
-        if next(iter(inspect.signature(draw).parameters)) in _RESULTS
+        if next(iter(inspect.signature(draw).parameters)) in RESULTS
     }
