@@ -168,14 +168,27 @@ def test_resized_jobs_hold_what_they_hold() -> None:
 
 
 def test_what_is_refused() -> None:
-    """Unknown jobs, jobs that did not wait, and rejected ones are errors that say why."""
+    """Unknown and rejected jobs are errors that say why."""
     result = run("easy", [(0, 30, 30, 1), (10, 30, 30, 9)])
     with pytest.raises(bl.ResultError, match=r"job_id = 7: no job of this run .* 2 jobs, 1 to 2"):
         result.why(7)
-    with pytest.raises(bl.ResultError, match="job 1 did not wait: it started when it was submitted"):
-        result.why(1)
-    with pytest.raises(bl.ResultError, match="job 2 has no wait: it was rejected"):
+    with pytest.raises(bl.ResultError, match=r"job 2 has no wait: it was rejected \(.*\) and never waited"):
         result.why(2)
+
+
+def test_a_job_that_did_not_wait() -> None:
+    """The answer says so, has no parts, and can be asked what would have been."""
+    answer = run("easy", BACKFILLED, explain=True).why(4)
+    text = "Job 4 did not wait: it started when it was submitted, at 30 s. It asked for 1 of 4 cores and for"
+    assert str(answer).replace("\n", " ") == f"{text} 00:01:10."
+    assert (answer.wait, answer.chain.ending, answer.chain.rest) == (0, "no_wait", 0)
+    assert answer.capacity.table["share"].to_list() == [0] * 7
+    assert not len(answer.chain.links) + len(answer.overtakers) + len(answer.capacity.jobs)
+    assert "did not wait" in answer._repr_html_()
+    assert answer.what_if(requested_time=80).earlier == -80
+    events = [{"time": 10, "event": "cancel", "job_id": 2}]
+    cancelled = run("fcfs", [(0, 30, 30, 4), (10, 30, 30, 4)], events=events)
+    assert str(cancelled.why(2)).startswith("Job 2 did not wait: it ended when it was submitted, at 10 s.")
 
 
 def test_text_and_card() -> None:

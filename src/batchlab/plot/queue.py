@@ -316,7 +316,7 @@ def why(result: Results, *, ax: Axes | None = None, job: int | None = None, titl
     Raises
     ------
     ResultError
-        If no job has this number or it did not wait, or there are several groups of results.
+        If no job has this number or it was rejected, or there are several groups of results.
     """
     found = single(result)
     chosen = _longest_wait(found) if job is None else job
@@ -324,6 +324,8 @@ def why(result: Results, *, ax: Axes | None = None, job: int | None = None, titl
     if chosen is None:
         return annotate(ax, "no job waited")
     answer = found.why(chosen)
+    if not answer.wait:
+        return annotate(ax, f"job {chosen} did not wait")
     course = answer.capacity.course
     times = np.append(course["start_time"].to_numpy(), answer.until)
     edges = windows(answer.submit_time, answer.until)

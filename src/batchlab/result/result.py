@@ -195,12 +195,13 @@ class Result(RecordedTables):
         -------
         Why
             Who had the machine while it waited, the ends of jobs that set its start, and the jobs that
-            overtook it. The first call indexes the runs of all jobs, O(n log n).
+            overtook it; without any of these if it did not wait. The first call indexes the runs of all jobs,
+            O(n log n).
 
         Raises
         ------
         ResultError
-            If no job has this number, or it did not wait.
+            If no job has this number, or the job was rejected.
 
         Examples
         --------

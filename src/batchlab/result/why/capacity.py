@@ -46,7 +46,7 @@ class Capacity:
         The units on the nodes of the job, and how many it asked for.
     table
         One row per holder, in the order of `HOLDERS`: ``holder`` (Enum), ``unit_seconds``, ``seconds``
-        (Float64; they add up to the wait) and ``share`` (Float64; they add up to 1).
+        (Float64; they add up to the wait) and ``share`` (Float64; they add up to 1, or are 0 without a wait).
     jobs
         One row per job that held units during the wait, those with most first: ``job_id``, ``row``,
         ``holder``, ``unit_seconds``, ``seconds``, ``start_time``, ``end_time`` (s; of its first and last run
@@ -157,7 +157,7 @@ def _table(levels: Whole, times: Floats, units: int) -> pl.DataFrame:
             "holder": pl.Series(HOLDERS, dtype=_KIND),
             "unit_seconds": sums,
             "seconds": [each / units for each in sums],
-            "share": [each / total for each in sums],
+            "share": [each / total if total else 0.0 for each in sums],
         },
         schema_overrides=dict.fromkeys(("unit_seconds", "seconds", "share"), pl.Float64),
     )

@@ -105,8 +105,9 @@ def room_at_start(run: Waits, first: int) -> Room:
     )
 
 
-ChainEnd: TypeAlias = Literal["reached", "at_once", "no_end", "not_started"]
-"""Where a chain ends: at the submission, at a job that started when it came, at a start that no end set."""
+ChainEnd: TypeAlias = Literal["reached", "at_once", "no_end", "not_started", "no_wait"]
+"""Where a chain ends: at the submission, at a job that started when it came, at a start that no end set. Without
+links: the job has not started, or did not wait."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +134,8 @@ class Chain:
 def chain_of(wait: Wait) -> Chain:
     """Follow the ends back from the start of a job. O(links × (log n + pieces running then))."""
     links: list[tuple[int, float, float, float]] = []
+    if not wait.begin < wait.end:
+        return Chain(_table(wait, links), 0.0, "no_wait")
     ending: ChainEnd = "not_started"
     first, until = wait.start, wait.end
     while first is not None:

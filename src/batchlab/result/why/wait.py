@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from batchlab.core.rules import whole_of
-from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
 from batchlab.result.recorded import Recording
@@ -156,22 +155,18 @@ class Waits:
         Raises
         ------
         ResultError
-            If no job has this number, it was not submitted, it was rejected, or it did not wait.
+            If no job has this number, it was not submitted, or it was rejected.
         """
         row = self.row_of(job_id)
         state = JOB_STATES[self.outcome.state[row]]
         if state == "loaded":
             raise ResultError(f"job {job_id} has not been submitted yet: its run goes on.")
         if state == "rejected":
-            rule = "it was rejected and never waited for nodes; see reason in result.jobs"
+            reason = self.result.jobs["reason"][row]
+            rule = f"it was rejected ({reason}) and never waited for nodes; see reason in result.jobs"
             raise ResultError(f"job {job_id} has no wait: {rule}.")
-        begin, end = float(self.submit_times[row]), float(self.ends[row])
-        if not begin < end:
-            what = "started" if self.has_started(row) else "ended"
-            raise ResultError(
-                f"job {job_id} did not wait: it {what} when it was submitted, at {format_duration(begin)}."
-            )
-        return Wait(self, row, begin, end)
+        begin = float(self.submit_times[row])
+        return Wait(self, row, begin, max(begin, float(self.ends[row])))
 
     def has_started(self, row: int) -> bool:
         """Return whether a job has started."""

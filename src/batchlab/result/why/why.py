@@ -217,6 +217,8 @@ def _page(why: Why, width: int | None) -> str:
 def _sections(why: Why) -> Iterator[tuple[str, Table | None]]:
     """Yield the sentences and tables of the answer."""
     yield " ".join(_head(why)), None
+    if not why.wait:
+        return
     if why.gates is not None:
         yield _GATES, Table(_gates(why), labels=3)
     yield _who_title(why), Table(_who(why), prose=True)
@@ -227,7 +229,11 @@ def _sections(why: Why) -> Iterator[tuple[str, Table | None]]:
 def _head(why: Why) -> Iterator[str]:
     limit = float(why.wait_of.run.outcome.requested_time[why.wait_of.row])
     times = f"from {format_duration(why.submit_time)} to {format_duration(why.until)}"
-    if why.has_started:
+    if not why.wait:
+        what = "started" if why.has_started else "ended"
+        at = format_duration(why.submit_time)
+        yield f"Job {why.job_id} did not wait: it {what} when it was submitted, at {at}."
+    elif why.has_started:
         yield f"Job {why.job_id} waited {format_duration(why.wait)}, {times}."
     else:
         yield f"Job {why.job_id} waited {format_duration(why.wait)}, {times}, and has not started."
@@ -339,6 +345,8 @@ def _more(why: Why) -> str:
 def _card(why: Why) -> Html:
     """Write the answer for a notebook."""
     cards = [markup.card(f"Why job {why.job_id} waited", [("wait", " ".join(_head(why)))])]
+    if not why.wait:
+        return cards[0]
     if why.gates is not None:
         head, *others = _gates(why)
         cards.append(markup.card(_GATES, [], head, others))
