@@ -46,6 +46,18 @@ def look(path: Path, profile: Path) -> Seen:
 
 
 ZOOM = """<script>
+// Of the first policy a number is entered, of the second a rectangle is clicked, of the third a button.
+const ask = () => {
+  const [first, second, third] = document.querySelectorAll(".why");
+  const bars = second.closest("section").querySelector(".area");
+  if (bars.dataset.drawn !== "yes") return setTimeout(ask, 50);
+  first.querySelector("input").value = 123456789;
+  first.querySelector("input").dispatchEvent(new Event("change"));
+  const job = second.closest("section").querySelector("button[data-job]").dataset.job;
+  bars.emit("plotly_click", { points: [{ customdata: Number(job) }] });
+  third.closest("section").querySelector("button[data-job]").click();
+};
+addEventListener("load", ask);
 const shown = () => {
   const chart = [...document.querySelectorAll(".area")].find((area) => area.data?.[0].type === "heatmap");
   if (chart?.dataset.drawn !== "yes") return setTimeout(shown, 50);
@@ -97,8 +109,22 @@ def test_zooming_in_shows_more(seen: Seen) -> None:
     assert zoomed_step < step / 15
 
 
+def test_a_click_explains_a_job(seen: Seen) -> None:
+    """A number, a rectangle and a job of the list are explained; of many jobs only some, which it says."""
+    answers = re.findall(r'<div class="answer" aria-live="polite">(.*?)</div><script', seen.page, re.DOTALL)
+    sections = re.findall(r'<section id="policy-\d">.*?</section>', seen.page, re.DOTALL)
+    jobs = [re.findall(r'data-job="(\d+)"', each)[0] for each in sections]
+    assert answers[0] == "Job 123456789 did not wait."
+    assert answers[1].startswith(f"<p>Job {jobs[1]} waited ")
+    assert answers[2].startswith(f"<p>Job {jobs[2]} waited ")
+    assert "The ends of jobs that set its start" in answers[1]
+    assert seen.page.count("This page explains every job that waited") == 2
+    assert len(re.findall(r"This page explains the 200 of [\d,]+ jobs that waited longest", seen.page)) == 1
+
+
 PROBE = """<script>
 addEventListener("load", () => {
+  document.querySelector("button[data-job]").click();
   const areas = [...document.querySelectorAll(".area")];
   const tell = () => {
     if (areas.some((area) => area.dataset.drawn !== "yes")) return setTimeout(tell, 50);

@@ -1,5 +1,6 @@
 """Parts of the report: markup, measures, pictures and charts, each by its numbers."""
 
+import json
 import re
 import shlex
 import zlib
@@ -14,10 +15,12 @@ import pytest
 import batchlab as bl
 from batchlab.cli import main
 from batchlab.core.markup import Html, element, table
+from batchlab.generate import demo_system, demo_workload
 from batchlab.plot.over_time import Line
 from batchlab.plot.queue import queue_course
 from batchlab.plot.results import groups
 from batchlab.plot.scales import Values
+from batchlab.report import waiting as explanations
 from batchlab.report.interactive import courses, gantt
 from batchlab.report.measures import (
     breakdowns,
@@ -28,6 +31,7 @@ from batchlab.report.measures import (
 )
 from batchlab.report.page import figure
 from batchlab.report.runs import command_of, what_was_run
+from batchlab.report.waiting import explained_jobs, waiting
 from support.kth_sample import kth_results
 from support.plotted_results import no_jobs, with_costs
 from support.results import Job, make_result
@@ -253,3 +257,32 @@ def test_small_results_have_a_report(jobs: int, tmp_path_factory: pytest.TempPat
     page = bl.report.write(result, tmp_path_factory.mktemp("small") / "report.html").read_text("utf-8")
     assert "What was run" in page
     assert ("No job has run" in page) == (jobs == 0)
+
+
+def test_causes_of_waiting() -> None:
+    """The shares of causes by policy add up, with gates of runs that recorded them; none without waits."""
+    jobs = bl.Workload.from_table({"submit_time": [0, 10, 20], "run_time": [60, 50, 30], "tasks": [3, 4, 1]})
+    system = bl.System.homogeneous(nodes=1, resources={"core": 4})
+    explained = bl.simulate(jobs, system, "easy", explain=True)
+    found = waiting(groups([explained, bl.simulate(jobs, system, "fcfs")]))
+    assert found is not None
+    tables = re.findall(r"<table.*?</table>", found, re.DOTALL)
+    assert [len(re.findall("<tr>", each)) for each in tables] == [3, 2]
+    for each in tables:
+        for row in re.findall(r"<tr>.*?</tr>", each, re.DOTALL)[1:]:
+            assert sum(map(float, re.findall(r"([\d.]+)%", row))) == pytest.approx(100, abs=0.2)
+    assert waiting(groups(bl.simulate(jobs.head(1), system, "easy"))) is None
+    assert explained_jobs(bl.simulate(jobs.head(1), system, "easy"), 1) == ""
+
+
+def test_explained_jobs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the jobs that waited longest are explained where too many waited."""
+    result = bl.simulate(demo_workload(200), demo_system(), "fcfs")
+    monkeypatch.setattr(explanations, "_MOST_EXPLAINED", 7)
+    found = explained_jobs(result, 1)
+    packed = re.findall(r'<script type="text/plain">(.*?)</script>', found)[0]
+    answers = json.loads(zlib.decompress(b64decode(packed)))
+    waits = result.jobs.with_columns(wait=pl.col("start_time") - pl.col("submit_time"))
+    longest = waits.sort("wait", descending=True, maintain_order=True).head(7)
+    assert [*map(int, answers)] == longest["job_id"].to_list()
+    assert f"the 7 of {int((waits['wait'] > 0).sum())} jobs that waited longest" in found

@@ -118,6 +118,7 @@ def test_maintenance_is_unavailable() -> None:
     answer = result.why(1)
     assert (answer.chain.ending, answer.chain.rest) == ("no_end", 200)
     assert "No job ended when it started" in str(answer)
+    assert "No job ended when it started" in answer._repr_html_()
 
 
 def test_the_scarcest_resource_is_the_unit() -> None:
@@ -186,9 +187,10 @@ def test_a_job_that_did_not_wait() -> None:
     assert not len(answer.chain.links) + len(answer.overtakers) + len(answer.capacity.jobs)
     assert "did not wait" in answer._repr_html_()
     assert answer.what_if(requested_time=80).earlier == -80
-    events = [{"time": 10, "event": "cancel", "job_id": 2}]
-    cancelled = run("fcfs", [(0, 30, 30, 4), (10, 30, 30, 4)], events=events)
-    assert str(cancelled.why(2)).startswith("Job 2 did not wait: it ended when it was submitted, at 10 s.")
+    simulation = bl.Simulation(answer.wait_of.run.result.workload, SYSTEM, "easy")
+    simulation.run_until(10)
+    text = str(simulation.result().why(2))
+    assert text.startswith("Job 2 has not waited yet: it was submitted at 10 s, the last time of the run.")
 
 
 def test_text_and_card() -> None:
@@ -203,6 +205,7 @@ def test_text_and_card() -> None:
     assert answer.text(None).count("\n") < str(answer).count("\n")
 
 
+SYSTEM = bl.System.homogeneous(nodes=1, resources={"core": 4})
 BACKFILLED: Jobs = [(0, 60, 100, 3), (10, 50, 50, 4), (20, 30, 100, 1), (30, 70, 70, 1)]
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Html", "element", "facts", "table"]
 
-_EMPTY = frozenset({"meta", "link", "br", "hr", "img"})
+_EMPTY = frozenset({"meta", "link", "br", "hr", "img", "input"})
 
 # Notebooks have light or dark styles. A card inherits the text colour and sets no other colour.
 _CARD = "border-left:3px solid #3d8fd1;padding:0.2em 0 0.2em 0.8em;margin:0.3em 0;overflow-x:auto"

@@ -192,6 +192,7 @@ def _bars(boxes: Rectangles, jobs: pl.DataFrame, axis: TimeAxis) -> dict[str, ob
         "y": _packed((boxes.low + boxes.high) / 2 - 0.5, "f4"),
         "width": _packed(boxes.high - boxes.low, "f4"),
         "marker": {"color": job_hues(boxes.row), "line": {"width": 0.5, "color": "rgba(255,255,255,0.7)"}},
+        "customdata": jobs["job_id"].gather(boxes.row).to_list(),
         "hovertext": _hover_texts(boxes, jobs),
         "hoverinfo": "text",
     }

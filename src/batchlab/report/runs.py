@@ -29,6 +29,7 @@ from batchlab.report.measures import (
 )
 from batchlab.report.page import Section, asset, figures, page, save
 from batchlab.report.statistics import significance
+from batchlab.report.waiting import explained_jobs, waiting
 from batchlab.result.manifest import manifest
 from batchlab.result.output import identify
 from batchlab.system import System
@@ -255,7 +256,8 @@ def sections(
     Yields
     ------
     Section
-        Origin of the runs, measures, significance, breakdowns, plots, then a section for each group.
+        Origin of the runs, measures, significance, breakdowns, causes of waiting, plots, then a section for
+        each group.
     """
     yield Section("run", "What was run", what_was_run(groups, command))
     further = [table(name, rows[0], rows[1:], class_="numbers") for name, rows in tables.items()]
@@ -267,6 +269,9 @@ def sections(
         yield Section("significance", "Significance", significance(groups, baseline))
     if can_be_broken_down(groups):
         yield Section("breakdowns", "Breakdowns", breakdowns(groups))
+    waits = waiting(groups)
+    if waits is not None:
+        yield Section("waiting", "Why jobs waited", waits)
     yield Section("comparison", "Comparison" if len(groups) > 1 else "Plots", _comparison(groups))
     rectangles = min(_MOST_RECTANGLES, _RECTANGLES_IN_ALL // len(groups))
     weight = min(_MOST_WEIGHT, _WEIGHT_IN_ALL // len(groups))
@@ -274,7 +279,10 @@ def sections(
         yield Section(
             f"policy-{index + 1}",
             group.label,
-            _alone(group, index, gantt(group.results[0], rectangles, weight)),
+            Html(
+                _alone(group, index, gantt(group.results[0], rectangles, weight))
+                + explained_jobs(group.results[0], len(groups))
+            ),
         )
 
 
@@ -384,7 +392,7 @@ def _chart(chart: Chart | None) -> Html:
     return chart_figure(chart, "Jobs over time and nodes")
 
 
-_WITHOUT_SCRIPTS = "Charts over time need JavaScript, all else does without."
+_WITHOUT_SCRIPTS = "Charts over time and explanations of jobs need JavaScript, all else does without."
 
 
 def write(
@@ -402,9 +410,10 @@ def write(
     The report contains the origin of the runs (workloads, systems, policies, options, hashes, versions,
     seeds); the measures of every policy, with confidence intervals over replications; significance tests
     of slowdowns and differences of means against the baseline; the same by size, user, queue and state of
-    jobs; comparative plots (those over time can be zoomed); and for every policy its distributions, its
-    resource use, and an interactive Gantt chart. The same results produce the same bytes, except for the
-    durations of simulations.
+    jobs; what the waiting of jobs was for; comparative plots (those over time can be zoomed); and for every
+    policy its distributions, its resource use, an interactive Gantt chart, and explanations of the jobs that
+    waited longest, 200 at most, which a click on a job shows. The same results produce the same bytes, except
+    for the durations of simulations.
 
     Parameters
     ----------

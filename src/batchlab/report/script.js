@@ -153,6 +153,23 @@
     modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
   };
 
+  // Explanations are packed together, and unpacked when the first one is asked for.
+  const explain = async (panel, job) => {
+    panel.answers ??= inflated(panel.querySelector("script").textContent).json();
+    panel.querySelector("input").value = job;
+    const answer = (await panel.answers)[job];
+    const shown = panel.querySelector(".answer");
+    if (answer) shown.innerHTML = answer;
+    else shown.textContent = `Job ${job} ${panel.dataset.missing}`;
+    panel.scrollIntoView({ block: "nearest" });
+  };
+  document.querySelectorAll(".why").forEach((panel) => {
+    const number = panel.querySelector("input");
+    number.addEventListener("change", () => number.value && explain(panel, number.value));
+    const buttons = panel.closest("section").querySelectorAll("button[data-job]");
+    buttons.forEach((button) => button.addEventListener("click", () => explain(panel, button.dataset.job)));
+  });
+
   const draw = async (chart) => {
     chart.dataset.drawn = "begun";
     const spec = described(chart);
@@ -160,8 +177,13 @@
     const shown = layout(spec);
     await Plotly.react(chart, traces(shown.xaxis.range), shown, options);
     chart.dataset.drawn = "yes";
-    if (spec.kind === "bars" || chart.dataset.heard) return;
+    if (chart.dataset.heard) return;
     chart.dataset.heard = "yes";
+    if (spec.kind === "bars") {
+      const panel = chart.closest("section").querySelector(".why");
+      if (panel) chart.on("plotly_click", ({ points }) => explain(panel, points[0].customdata));
+      return;
+    }
     chart.on("plotly_relayout", (change) => {
       if (!Object.keys(change).some((name) => name.startsWith("xaxis"))) return;
       const now = chart.layout;

@@ -106,8 +106,8 @@ def room_at_start(run: Waits, first: int) -> Room:
 
 
 ChainEnd: TypeAlias = Literal["reached", "at_once", "no_end", "not_started", "no_wait"]
-"""Where a chain ends: at the submission, at a job that started when it came, at a start that no end set. Without
-links: the job has not started, or did not wait."""
+"""Where a chain ends: at the submission, at a job that started when it came, at a start that no end set.
+Without links: the job has not started, or did not wait."""
 
 
 @dataclass(frozen=True, eq=False)

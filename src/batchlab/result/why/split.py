@@ -194,6 +194,14 @@ def parts_of_waits(run: Waits, edges: Floats | None = None) -> pl.DataFrame:
         By row and period: ``job_id`` (Int64), ``row`` (UInt32), ``period`` (Int64, if there are edges),
         ``wait`` and each of `PARTS` (Float64, s).
     """
+    if edges is not None:
+        return _parts_of_waits(run, edges)
+    if run.split is None:
+        run.split = _parts_of_waits(run, None)
+    return run.split
+
+
+def _parts_of_waits(run: Waits, edges: Floats | None) -> pl.DataFrame:
     rows = _waiting_rows(run)
     cuts = _cut(run.submit_times[rows], run.ends[rows], edges)
     parts = np.zeros((len(cuts.owner), len(PARTS)))

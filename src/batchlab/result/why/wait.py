@@ -91,12 +91,15 @@ class Waits:
     ----------
     repeats
         Whether a run from the beginning has the same starts; None if that is not known yet.
+    split
+        The parts of all waits by holder, once they were computed.
     """
 
     def __init__(self, result: Explained) -> None:
         self.result = result
         self.outcome = result.outcome
         self.repeats: bool | None = None
+        self.split: pl.DataFrame | None = None
         jobs = result.workload.jobs
         self.job_ids = jobs["job_id"]
         self.submit_times: Floats = jobs["submit_time"].to_numpy()

@@ -106,6 +106,17 @@ class Why:
         """
         return _page(self, width)
 
+    def sections(self) -> list[tuple[str, list[tuple[str, ...]]]]:
+        """Return the answer as titles and tables.
+
+        Returns
+        -------
+        list of tuple
+            The first title is the answer in a sentence or two. Each title has the rows of a table of text,
+            the first with the names of the columns; no rows if there is no table.
+        """
+        return [*_tables(self)]
+
     def _repr_html_(self) -> str:
         return _card(self)
 
@@ -230,9 +241,11 @@ def _head(why: Why) -> Iterator[str]:
     limit = float(why.wait_of.run.outcome.requested_time[why.wait_of.row])
     times = f"from {format_duration(why.submit_time)} to {format_duration(why.until)}"
     if not why.wait:
-        what = "started" if why.has_started else "ended"
         at = format_duration(why.submit_time)
-        yield f"Job {why.job_id} did not wait: it {what} when it was submitted, at {at}."
+        if why.has_started:
+            yield f"Job {why.job_id} did not wait: it started when it was submitted, at {at}."
+        else:
+            yield f"Job {why.job_id} has not waited yet: it was submitted at {at}, the last time of the run."
     elif why.has_started:
         yield f"Job {why.job_id} waited {format_duration(why.wait)}, {times}."
     else:
@@ -308,7 +321,7 @@ def _rest(why: Why) -> str:
     links = len(why.chain.links)
     if links > _SHOWN_LINKS:
         notes.append(f"… {links - _SHOWN_LINKS:,} earlier links.")
-    if why.chain.ending in _ENDINGS:
+    if links and why.chain.ending in _ENDINGS:
         last = _ENDINGS[why.chain.ending].format(job=why.chain.links["job_id"][-1])
         notes.append(f"Before that: {format_duration(why.chain.rest)}; {last}.")
     return " ".join(notes)
@@ -344,22 +357,23 @@ def _more(why: Why) -> str:
 
 def _card(why: Why) -> Html:
     """Write the answer for a notebook."""
-    cards = [markup.card(f"Why job {why.job_id} waited", [("wait", " ".join(_head(why)))])]
-    if not why.wait:
-        return cards[0]
-    if why.gates is not None:
-        head, *others = _gates(why)
-        cards.append(markup.card(_GATES, [], head, others))
-    for title, rows in _tables(why):
-        head, *others = rows
-        cards.append(markup.card(title, [], head, others))
+    (head, _), *others = _tables(why)
+    cards = [markup.card(f"Why job {why.job_id} waited", [("wait", head)])]
+    for title, rows in others:
+        names, *cells = rows or [()]
+        cards.append(markup.card(title, [], names, cells))
     return markup.Html("".join(cards))
 
 
 def _tables(why: Why) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Yield the titles and rows of the tables of the answer; rows alone where a table has no row."""
+    """Yield the titles and rows of the tables of the answer; no rows for a title without a table."""
+    yield " ".join(_head(why)), []
+    if not why.wait:
+        return
+    if why.gates is not None:
+        yield _GATES, _gates(why)
     yield _who_title(why), _who(why)
     links = _links(why) if len(why.chain.links) else []
-    yield f"{_chain_title(why)} {_rest(why)}".strip(), links or [()]
+    yield f"{_chain_title(why)} {_rest(why)}".strip(), links
     overtakers = _overtakers(why) if len(why.overtakers) else []
-    yield f"{_overtaken(why)} {_more(why)}".strip(), overtakers or [()]
+    yield f"{_overtaken(why)} {_more(why)}".strip(), overtakers
