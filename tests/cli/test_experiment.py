@@ -45,7 +45,7 @@ def test_an_experiment_is_run_and_told(specification: Path, capsys: pytest.Captu
     """One line per policy: waits of 0, 90 and 130 s, or of 0, 100 and 80 s."""
     assert main(["experiment", str(specification)]) == 0
     said = lines(capsys)
-    assert said[0] == ["Small:", "4", "done"]
+    assert said[0] == ["Small:", "4", "runs", "done"]
     assert said[5][:3] == ["first", "00:01:13", "00:01:30"]
     assert said[6][0] == "short"
     assert ["kept", "in", "runs"] in said
@@ -112,7 +112,7 @@ def test_failures_are_told_at_the_end(specification: Path, capsys: pytest.Captur
     specification.write_text(SPEC.replace('"sjf"', "'expression(\"no_column\")'"))
     assert main(["experiment", str(specification)]) == 1
     written = capsys.readouterr()
-    assert written.out.startswith("Small: 2 done, 2 failed")
+    assert written.out.startswith("Small: 2 policies done, 2 failed")
     assert written.err.startswith(
         "batchlab: 2 of 4 runs failed; the first (short, seed 0, replication 0): PolicyError: "
     )
@@ -171,7 +171,7 @@ def test_names_are_no_markup(
     monkeypatch.setenv("COLUMNS", "160")
     assert main(["experiment", str(specification)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("<Runs: a> b: 4 done")
+    assert said.startswith("<Runs: a> b: 4 runs done")
     assert "[/red] x" in said
 
 

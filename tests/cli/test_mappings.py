@@ -94,7 +94,7 @@ def test_known_data_sets_need_no_mapping(capsys: pytest.CaptureFixture[str]) -> 
     shutil.copy(FOLDER / "mustang/mustang_release_v1.0beta.csv", "jobs_of_mustang.csv")
     assert main(["run", "jobs_of_mustang.csv"]) == 0
     said = capsys.readouterr().out
-    assert "Mustang, 1,600 nodes, 38,400 core in all" in said
+    assert "Mustang, 1,600 nodes, 38,400 cores" in said
     assert "2 completed" in said
 
 
@@ -105,7 +105,7 @@ def test_known_data_sets_need_no_mapping(capsys: pytest.CaptureFixture[str]) -> 
         (["run", "my.csv", "--mapping", "my.toml", "--log-format", "sacct"], "leave one of the two out"),
         (["run", "my.csv", "--mapping", "my.toml", "--stream"], "reads SWF logs"),
         (["run", "both.csv"], "may be mustang, trinity, which have the same columns. Say which: --mapping"),
-        (["generate", "lublin", "--jobs", "3", "--mapping", "my.toml", "--out", "g.swf"], "means nothing to"),
+        (["generate", "lublin", "--jobs", "3", "--mapping", "my.toml", "--out", "g.swf"], "has no effect on"),
         (["traces", "show", "pm1000"], "Did you mean 'pm100'?"),
     ],
 )

@@ -34,7 +34,7 @@ def test_the_answer_is_the_summary(log: Path, capsys: pytest.CaptureFixture[str]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "workload      3 jobs submitted over 20 s"
     assert "jobs          3 completed" in lines
-    assert "system        4 nodes, 8 core in all" in lines
+    assert "system        4 nodes, 8 cores" in lines
 
 
 def test_policies_are_obeyed(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,7 +46,7 @@ def test_policies_are_obeyed(log: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_the_log_tells_the_machine(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without options the header does, and the answer says so."""
     assert main(["run", str(log)]) == 0
-    said = "system        as the log's header says (MaxNodes 4, MaxProcs 8), 4 nodes, 8 core in all"
+    said = "system        as the log's header says (MaxNodes 4, MaxProcs 8), 4 nodes, 8 cores"
     assert said in capsys.readouterr().out.splitlines()
 
 
@@ -67,7 +67,7 @@ def test_sizes_are_concluded(
     log.write_text(header + "\n1 0 -1 9 1 -1 -1 1 9 -1 1 1 1 -1 -1 -1 -1 -1\n")
     assert main(["run", str(log), *options]) == 0
     nodes, cores = size
-    assert f"{nodes} nodes, {cores} core in all\n" in capsys.readouterr().out
+    assert f"{nodes} nodes, {cores} cores\n" in capsys.readouterr().out
 
 
 def test_what_was_assumed_is_said(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,10 +86,10 @@ def test_what_was_assumed_is_said(log: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        (("RICC-2010-2.swf", ""), "as the catalogue knows RICC-2010-2, 1,024 nodes, 8,192 core in all"),
+        (("RICC-2010-2.swf", ""), "as the catalogue knows RICC-2010-2, 1,024 nodes, 8,192 cores"),
         (
             ("CEA-Curie-2011-2.1-cln.swf", "; MaxProcs: 93312\n"),
-            "as the catalogue knows CEA-Curie-2011-2.1-cln, 5,544 nodes, 93,312 core in all",
+            "as the catalogue knows CEA-Curie-2011-2.1-cln, 5,544 nodes, 93,312 cores",
         ),
         (("RICC-2010-2.swf", "; MaxProcs: 16\n"), "each processor taken as a node), 16 nodes"),
         (("RICC-2010.swf", "; MaxProcs: 16\n"), "each processor taken as a node), 16 nodes"),
@@ -154,11 +154,11 @@ def test_a_processor_can_be_several_cores(log: Path, capsys: pytest.CaptureFixtu
     """Of the described machine, and of that of the header, which counts processors."""
     assert main(["run", str(log), "--nodes", "4", "--cores", "4", "--equivalence", "core=2"]) == 0
     described = capsys.readouterr().out
-    assert "4 nodes, 16 core in all" in described
+    assert "4 nodes, 16 cores" in described
     assert main(["run", str(log), "--equivalence", "core=2"]) == 0
-    assert "4 nodes, 16 core in all" in capsys.readouterr().out
+    assert "4 nodes, 16 cores" in capsys.readouterr().out
     assert main(["run", str(log), "--cores", "8", "--equivalence", "core=2"]) == 0
-    assert "2 nodes, 16 core in all" in capsys.readouterr().out
+    assert "2 nodes, 16 cores" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("given", ["gpu=1", "core=0", "core=1.5", "core=2,gpu=1", "2", "core=8"])
@@ -309,7 +309,7 @@ def test_options_of_logs_are_refused_for_tables(log: Path, capsys: pytest.Captur
     table = log.parent / "jobs.csv"
     write_table(read_swf(log), table)
     assert main(["run", str(table), "--nodes", "8", "--processors", "allocated"]) == 2
-    assert "is about the fields of a log" in capsys.readouterr().err
+    assert "applies to logs; " in capsys.readouterr().err
 
 
 def test_options_reach_the_simulation(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

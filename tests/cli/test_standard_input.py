@@ -167,7 +167,7 @@ def test_an_experiment_reads_standard_input(folder: Path) -> None:
     (folder / "case.toml").write_text(text)
     done = answer(folder, ["experiment", "case.toml", "--out", "out"], LOG)
     assert done.returncode == 0, done.stderr
-    assert b"2 done" in done.stdout
+    assert b"2 policies done" in done.stdout
     inputs = json.loads((folder / "out/manifest.json").read_text())["inputs"]
     assert inputs["log"]["path"] == "standard input"
     with pytest.raises(bl.ExperimentError, match=r"workloads\.log: standard input is read by the command"):

@@ -131,9 +131,9 @@ def test_jobs_that_are_not_there_are_left_alone(log: Path, tmp_path: Path) -> No
         (["[]"], "1: '[]'; must be an object of JSON"),
         (
             ['{"time": 2, "event": "scheduler_stop"}', '{"time": 1, "event": "scheduler_start"}'],
-            "2: time = 1; must be >= that of the event before, 2, with --stream",
+            "2: time = 1; must be >= 2, the time of the event before, with --stream",
         ),
-        (['{"time": 9, "event": "start", "job_id": 1}'], "1: event = 'start' is what a scheduler"),
+        (['{"time": 9, "event": "start", "job_id": 1}'], "1: event = 'start' is a decision of a scheduler"),
         (
             ['{"time": 999999, "event": "down", "nodes": "3-4"}'],
             "1: down of node 4; the system has nodes 0 to 3",

@@ -94,10 +94,10 @@ def test_fetched_logs_run_by_name(
     """On the catalogue's machine where it knows one, else on the header's, unless one is described."""
     assert main(["traces", "fetch", "lcg", "pik", "--mirror", archive.address]) == 0
     for name, options, machine in [
-        ("pik", [], "Climate Impact Research, 320 nodes, 2,560 core in all"),
-        ("pik", ["--nodes", "5"], "5 nodes, 5 core in all"),
-        ("pik", ["--cores", "2"], "(MaxNodes 2, MaxProcs 4), 2 nodes, 4 core in all"),
-        ("lcg", [], "(MaxNodes 2, MaxProcs 4), 2 nodes, 4 core in all"),
+        ("pik", [], "Climate Impact Research, 320 nodes, 2,560 cores"),
+        ("pik", ["--nodes", "5"], "5 nodes, 5 cores"),
+        ("pik", ["--cores", "2"], "(MaxNodes 2, MaxProcs 4), 2 nodes, 4 cores"),
+        ("lcg", [], "(MaxNodes 2, MaxProcs 4), 2 nodes, 4 cores"),
     ]:
         assert main(["run", name, *options, *stream]) == 0
         assert f"{machine}\n" in capsys.readouterr().out
@@ -148,7 +148,7 @@ def test_the_example_runs_without_a_log(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_example_takes_the_place_of_a_log(capsys: pytest.CaptureFixture[str]) -> None:
     """Another machine may be given; a log beside it may not."""
     assert main(["run", "--example", "slurm", "--nodes", "32", "--cores", "8", "-p", "easy"]) == 0
-    assert "system        32 nodes, 256 core in all" in capsys.readouterr().out
+    assert "system        32 nodes, 256 cores" in capsys.readouterr().out
     for words, said in (
         (["x.swf", "--example", "slurm"], "slurm takes the place of TRACE; leave one of the two out"),
         (["--example", "slum"], "no example named 'slum'. Did you mean 'slurm'?"),

@@ -66,9 +66,9 @@ def test_machine(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     conf = configured(tmp_path, "NodeName=a[1-4] CPUs=4\nSchedulerType=sched/builtin\n")
     command = ["vnodes", str(trace), "--conf", str(conf), "--mode", "model"]
     assert main(command) == 0
-    assert "4 virtual nodes, 16 core in all" in capsys.readouterr().out
+    assert "4 virtual nodes, 16 cores" in capsys.readouterr().out
     assert main([*command, "--nodes", "8"]) == 0
-    assert "8 virtual nodes, 8 core in all" in capsys.readouterr().out
+    assert "8 virtual nodes, 8 cores" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

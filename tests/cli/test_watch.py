@@ -232,9 +232,9 @@ def test_serving_other_machines_is_warned_of(log: Path, capsys: pytest.CaptureFi
         (["--host", "::1"], "'--host': is about the page"),
         (["--serve", "--port", "70000"], "'--port'"),
         (["--pace", "-1"], "'--pace': -1.0; must be a number of seconds > 0"),
-        (["--live", "--stream"], "'--live': needs all jobs at hand, which --stream does without"),
-        (["--serve", "--stream"], "'--serve': needs all jobs"),
-        (["--pace", "2", "--stream"], "'--pace': needs all jobs"),
+        (["--live", "--stream"], "'--live': needs the table of jobs, which --stream does without"),
+        (["--serve", "--stream"], "'--serve': needs the table of jobs"),
+        (["--pace", "2", "--stream"], "'--pace': needs the table of jobs"),
     ],
     ids=" ".join,
 )

@@ -160,3 +160,26 @@ def test_an_algorithm_that_is_no_text(project: Path, capsys: pytest.CaptureFixtu
     Path("algorithm.py").write_bytes(b"\0\0")
     assert main(["elastisim", str(project), "--algorithm", "algorithm.py"]) == 1
     assert "batchlab: algorithm.py: the algorithm raised SyntaxError" in capsys.readouterr().err
+
+
+def test_a_missing_file_suggests_one_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log of the catalogue is suggested only if its name is near."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("january.swf", "machine.toml"):
+        (tmp_path / name).write_text("")
+    for words, said in (
+        (["januray.swf"], "File 'januray.swf' does not exist. Did you mean 'january.swf'?"),
+        (
+            ["january.swf", "--system", "machin.toml"],
+            "'machin.toml' does not exist. Did you mean 'machine.toml'?",
+        ),
+        (
+            ["hpc2m"],
+            "File 'hpc2m' does not exist; no log named 'hpc2m' in the catalogue. Did you mean 'HPC2N",
+        ),
+        (["xyz"], "File 'xyz' does not exist. Pass a file, or a name that batchlab traces list shows."),
+    ):
+        assert main(["run", *words]) == 2
+        assert said in capsys.readouterr().err

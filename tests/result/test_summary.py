@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SUMMARY = """\
 workload      4 jobs submitted over 30 s
-system        4 nodes, 8 core in all
+system        4 nodes, 8 cores
 policy        fcfs
 warning       1 job was rejected: 1 would not fit even on empty nodes (never_fits)
 

@@ -67,7 +67,7 @@ def read(
         return read_by(file, given)
     if given:
         option = next(iter(given))
-        raise AdequacyError(f"{path}: {option} is about the fields of a log, and this is none. Leave it out.")
+        raise AdequacyError(f"{path}: {option} applies to logs, and this is not a log. Leave it out.")
     return read_result(path) if _is_result(Path(path)) else _table(file)
 
 

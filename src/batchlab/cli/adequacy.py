@@ -42,20 +42,22 @@ _FORMS = (
 )
 
 _Real = Annotated[
-    Path, typer.Argument(metavar="REAL", help=f"The real stream of jobs, - for standard input: {_FORMS}")
+    Path, typer.Argument(metavar="REAL", help=f"Jobs of the real system, - for standard input: {_FORMS}")
 ]
-_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The model's, in one of the same forms.")]
+_Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Jobs of the model, in one of the same formats.")
+]
 _Reference = Annotated[
     list[str] | None,
     typer.Option(
         metavar="R",
-        help="The reference value of P: seconds; or repetitions of one experiment, the option once for each, "
-        "of which a single one repeats REAL.",
+        help="Reference value of P: seconds, or the run of a repeated experiment. Repeatable; a "
+        "single run is a repetition of REAL.",
     ),
 ]
-_Least = Annotated[int, whole_number("From how many first jobs on the greatest P of repetitions is sought.")]
+_Least = Annotated[int, whole_number("Minimum number of jobs for the maximum of P over repetitions.")]
 _Tolerance = Annotated[
-    float, typer.Option(metavar="S", help="Seconds by which submit times and requested times may differ.")
+    float, typer.Option(metavar="S", help="Tolerance of submit times and requested times, seconds.")
 ]
 _NewEvents = Annotated[
     Literal["refuse", "count"],
@@ -72,7 +74,7 @@ _OtherEnds = Annotated[
     ),
 ]
 _First = Annotated[int | None, whole_number("Compare only the first N jobs by arrival.")]
-_Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")]
+_Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report.")]
 
 
 @takes_reading_options
@@ -90,7 +92,7 @@ def adequacy(
     report: _Report = None,
     form: FormatOption = "text",
 ) -> None:
-    """Measure how far a model's stream of jobs is from the real one."""
+    """Measure the distance between the jobs of a real system and of a model."""
     check_page(report)
 
     sources = {"real": str(real), "model": str(model)}
@@ -138,7 +140,7 @@ def _options(paths: Sequence[str], given: Mapping[str, Any]) -> dict[str, dict[s
         if not known:
             which = " and ".join(found) if name == "overrun" else real
             raise wrong_usage(
-                f"is about the fields of a log, and {which} is none. Leave it out.",
+                f"applies to logs, and {which} is not a log. Leave it out.",
                 option_of(ReadingOptions, name),
             )
     return {path: options if path in logs else {} for path, options in found.items()}

@@ -72,40 +72,42 @@ __all__ = ["elastisim", "vnodes"]
 
 _Configuration = Annotated[
     Path,
-    typer.Argument(metavar="CONFIGURATION", exists=True, dir_okay=False, help="Its configuration.json."),
+    typer.Argument(
+        metavar="CONFIGURATION", exists=True, dir_okay=False, help="The project's configuration.json."
+    ),
 ]
 _Algorithm = Annotated[
     Path | None,
     existing_file(
-        "Its scheduling algorithm; waits at zmq_url for one that connects unless given.", metavar="FILE.py"
+        "Scheduling algorithm, a Python file. [default: wait at zmq_url for an algorithm to connect]",
+        metavar="FILE.py",
     ),
 ]
 _Protocol = Annotated[
-    bool, typer.Option("--protocol", help="Run the algorithm as a process of its own, over ZeroMQ.")
+    bool, typer.Option("--protocol", help="Run the algorithm in a separate process, over ZeroMQ.")
 ]
-_Replay = Annotated[Path | None, existing_file("Take the answers of a transcript instead.")]
+_Replay = Annotated[Path | None, existing_file("Use the replies of a transcript instead of an algorithm.")]
 _Record = Annotated[
-    Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Gets a transcript of this run.")
+    Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write a transcript of this run.")
 ]
 _Timeout = Annotated[
     float,
-    typer.Option(
-        metavar="S", callback=is_pace, help="How long to wait for a process's connection and answers."
-    ),
+    typer.Option(metavar="S", callback=is_pace, help="Maximum wait for a connection or a reply, seconds."),
 ]
 _Patience = Annotated[
     int,
     typer.Option(
         metavar="CALLS",
         callback=at_least_one,
-        help="Give up after so many periodic calls in a row at which nothing runs, comes or is decided.",
+        help="Stop after this number of consecutive periodic calls without any running job, "
+        "submission or decision.",
     ),
 ]
 _Out = Annotated[
     Path | None,
     out_directory(
-        "Gets jobs.csv, metrics.json, manifest.json and the other files of a run; ElastiSim's own go where "
-        "the configuration says."
+        "Output directory: jobs.csv, metrics.json, manifest.json and the other files of a "
+        "run. ElastiSim's own files go to the paths of the configuration."
     ),
 ]
 
@@ -123,7 +125,7 @@ def elastisim(
     out: _Out = None,
     form: FormatOption = "text",
 ) -> None:
-    """Run an ElastiSim project unchanged: its platform, jobs, application models and scheduling algorithm."""
+    """Run an ElastiSim project: platform, jobs, application models and scheduling algorithm."""
     check_directory(out)
     if replay is not None and (algorithm is not None or protocol):
         raise wrong_usage("goes without --algorithm and --protocol; leave them out.", "--replay")
@@ -211,36 +213,38 @@ _FEEDING = "The stream"
 _Trace = Annotated[
     Path,
     log_file(
-        "The log: SWF, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet; or the name of a fetched one "
-        "(batchlab traces); - for standard input."
+        "Log: SWF, CSV (plain or compressed) or Parquet; name of a fetched log; or - for standard input."
     ),
 ]
 _Conf = Annotated[
-    Path, directory("Has slurm.conf: scheduler, priority, partitions, nodes.", RULES, exists=True)
+    Path, directory("Directory with slurm.conf: scheduler, priority, partitions, nodes.", RULES, exists=True)
 ]
 _Mode = Annotated[
     Mode,
     typer.Option(
-        rich_help_panel=RULES, help="Slurm on virtual nodes, our model in model time, or both and their P."
+        rich_help_panel=RULES, help="real: Slurm on virtual nodes; model: the simulation; both: compare them."
     ),
 ]
 _Policy = Annotated[
     str | None,
-    policy_spec("The model's; configured, as slurm.conf says, unless given.", RULES),
+    policy_spec("Policy of the model. [default: configured, from slurm.conf]", RULES),
 ]
-_Nodes = Annotated[int | None, whole_number("Equal nodes; as slurm.conf, else the log says.", MACHINE)]
-_Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]
+_Nodes = Annotated[
+    int | None, whole_number("Number of equal nodes. [default: from slurm.conf, else from the log]", MACHINE)
+]
+_Cores = Annotated[int | None, whole_number("Cores of each node. [default: 1 with --nodes]", MACHINE)]
 _Clock = Annotated[
     str,
     typer.Option(
         metavar="real|N|auto",
         rich_help_panel=_FEEDING,
-        help="Slurm's time: real; N times as fast, up to about 10; or fast while nothing happens.",
+        help="Clock of Slurm: real time; N times as fast, up to about 10; or auto: fast while "
+        "nothing happens.",
     ),
 ]
 _Repeat = Annotated[
     int,
-    whole_number("Runs of Slurm; several say how far it is from itself, and each is written.", _FEEDING),
+    whole_number("Number of Slurm runs; several runs measure how far Slurm differs from itself.", _FEEDING),
 ]
 _Duration = Annotated[
     float | None,
@@ -248,7 +252,7 @@ _Duration = Annotated[
         metavar="S",
         callback=is_pace,
         rich_help_panel=_FEEDING,
-        help="Submit for so many seconds only; what was submitted runs to its end.",
+        help="Submit for this number of seconds only; submitted jobs run to their end.",
     ),
 ]
 _IdleTime = Annotated[
@@ -257,7 +261,7 @@ _IdleTime = Annotated[
         metavar="S",
         callback=is_pace,
         rich_help_panel=_FEEDING,
-        help="Cancel what still waits when nothing has run for so long.",
+        help="Cancel waiting jobs after this number of seconds without a running job.",
     ),
 ]
 _Dump = Annotated[
@@ -265,13 +269,15 @@ _Dump = Annotated[
     typer.Option(
         metavar="S,S,…",
         rich_help_panel=_FEEDING,
-        help="Seconds of the stream at which squeue --json and sinfo --json are written to --out.",
+        help="Times, seconds, at which squeue --json and sinfo --json are written to --out.",
     ),
 ]
 _RecordedOut = Annotated[
     Path | None,
     out_directory(
-        "Gets jobs.csv (as Slurm ran it), model.csv, jobcomp.txt, metrics.json, manifest.json.", OUTPUT
+        "Output directory: jobs.csv (as Slurm ran them), model.csv, jobcomp.txt, "
+        "metrics.json, manifest.json.",
+        OUTPUT,
     ),
 ]
 
@@ -296,7 +302,7 @@ def vnodes(
     out: _RecordedOut = None,
     form: OutputFormat = "text",
 ) -> None:
-    """Feed a log to a real Slurm on virtual nodes, and to our own model of it."""
+    """Run a log on a real Slurm with virtual nodes, and compare it with the model."""
     check_directory(out)
     if repeat > 1 and mode == "model":
         raise wrong_usage("is for runs of Slurm; leave it out with --mode model.", "--repeat")

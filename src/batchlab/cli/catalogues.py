@@ -91,7 +91,9 @@ def _two_hosts(route: tuple[str, str] | None) -> tuple[str, str] | None:
 def platform(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="SimGrid's XML, or batchlab's TOML; - for standard input."),
+        typer.Argument(
+            metavar="FILE", help="Platform file (SimGrid XML or batchlab TOML); - for standard input."
+        ),
     ],
     *,
     route: Annotated[
@@ -99,7 +101,7 @@ def platform(
         typer.Option(
             metavar="SOURCE TARGET",
             callback=_two_hosts,
-            help="Show the way between two hosts, as --route node0 node1.",
+            help="Show the route between two hosts: --route node0 node1.",
         ),
     ] = None,
     form: FormatOption = "text",
@@ -212,7 +214,7 @@ def _route(described: Platform, source: str, target: str, way: Way) -> Iterator[
         yield f"  {name:{width}}  {_speed(links[name])}"
 
 
-systems = typer.Typer(help="Ready descriptions of machines, by name.", add_completion=False)
+systems = typer.Typer(help="List and show ready machine descriptions.", add_completion=False)
 
 
 @systems.callback(invoke_without_command=True)
@@ -223,7 +225,7 @@ def _systems(context: typer.Context) -> None:
 
 @systems.command("list")
 def list_systems(*, form: FormatOption = "text") -> None:
-    """List the machines."""
+    """List the ready machines."""
     described = [(machine, batchlab_system.read_system(machine.path)) for machine in machines.entries()]
     platforms = {f"platform:{name}": machine for name, machine in platform_machines.MACHINES.items()}
     if form == "json":
@@ -253,8 +255,12 @@ def list_systems(*, form: FormatOption = "text") -> None:
 
 
 @systems.command("show")
-def show_system(name: Annotated[str, typer.Argument(metavar="NAME", help="As in the list.")]) -> None:
-    """Print a machine's description, with its sources: a file for --system."""
+def show_system(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of a machine; see batchlab systems list.")
+    ],
+) -> None:
+    """Print a machine description, a file for --system, with its sources."""
     typer.echo(machines.find(name).text, nl=False)
 
 
@@ -285,7 +291,8 @@ def _row(machine: Machine, system: System) -> dict[str, object]:
 
 
 traces = typer.Typer(
-    help="The logs of the Parallel Workloads Archive by name, and public data sets.", add_completion=False
+    help="List and fetch logs of the Parallel Workloads Archive; list data sets; find examples.",
+    add_completion=False,
 )
 
 _OF_SETS = ("name", "summary", "good_for", "source", "licence", "machine")
@@ -301,7 +308,7 @@ _Cache = Annotated[
         metavar="DIR",
         envvar="BATCHLAB_CACHE",
         file_okay=False,
-        help="Where fetched logs lie; batchlab/traces in the user's cache unless given.",
+        help="Directory of fetched logs. [default: batchlab/traces in the user's cache]",
     ),
 ]
 
@@ -318,7 +325,7 @@ def list_traces(
     cache: _Cache = None,
     form: FormatOption = "text",
 ) -> None:
-    """List the logs, mark those that were fetched, and list the data sets that have a mapping."""
+    """List the logs (fetched ones are marked) and the data sets with a mapping."""
     fetched = {trace.name: library.is_fetched(trace, cache=cache) for trace in catalogue.entries()}
     if form == "json":
         rows = [
@@ -344,40 +351,50 @@ def _data_sets() -> list[dict[str, str]]:
 
 @traces.command("show")
 def show_trace(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As in the list: that of a data set.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of a data set; see batchlab traces list.")
+    ],
     *,
     text: Annotated[
-        bool, typer.Option("--toml", help="Print the mapping itself, for one of one's own.")
+        bool, typer.Option("--toml", help="Print the mapping, as a template for your own.")
     ] = False,
 ) -> None:
-    """Show what a data set is, where it and the meaning of its columns come from, and its mapping."""
+    """Show a data set: description, sources, and the meaning of its columns."""
     mapping = mapping_catalogue.mapping_named(name)
     if text:
         typer.echo(mapping_catalogue.text_of(mapping), nl=False)
         return
     facts = [(key.replace("_", " "), getattr(mapping, key)) for key in _OF_SETS if getattr(mapping, key)]
     held = ", ".join(f"{role} ({' or '.join(column.column)})" for (_, role), column in mapping.described())
-    print_blocks(Facts([*facts, ("columns", held or "those of its log")]))
+    print_blocks(Facts([*facts, ("columns", held or "as in its log")]))
 
 
 @traces.command()
 def fetch(
-    names: Annotated[list[str], typer.Argument(metavar="NAME…", help="As in the list, or their beginnings.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME…", help="Names of logs, or unique beginnings; see batchlab traces list."
+        ),
+    ],
     *,
     mirror: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
             envvar="BATCHLAB_MIRROR",
-            help="An address or a directory with the archive's folders in it.",
+            help="Mirror of the archive: an address or a directory.",
         ),
     ] = None,
     cache: _Cache = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Take the file whatever its checksum, from now on.")
+        bool,
+        typer.Option(
+            "--trust", help="Accept the file with any checksum, and expect this checksum from now on."
+        ),
     ] = False,
 ) -> None:
-    """Fetch logs, and check that they are what they should be."""
+    """Fetch logs, and verify their checksums."""
     found = [library.find(name) for name in names]
     for trace in found:
         with transfer_bar(trace.name) as progress:
@@ -392,10 +409,11 @@ def fetch(
 @traces.command()
 def example(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", autocompletion=complete_example, help="The example: slurm.")
+        str,
+        typer.Argument(metavar="NAME", autocompletion=complete_example, help="Name of the example: slurm."),
     ],
 ) -> None:
-    """Print the folder of an example of the package: the log and the configuration of a small cluster."""
+    """Print the directory of an example of the package, with its log and configuration."""
     typer.echo(str(library.example(name)))
 
 

@@ -2,35 +2,33 @@
 
 __all__ = ["COMMANDS", "DESCRIPTION", "EPILOG", "HOMES", "VERSIONS_HELP", "VERSION_HELP"]
 
-DESCRIPTION = "The laboratory for HPC batch scheduling: replay a workload on a machine under a policy."
-EPILOG = "Begin with: batchlab demo"
+DESCRIPTION = "A laboratory for HPC batch scheduling: simulate a workload on a machine under a "
+"policy."
+EPILOG = "First step: batchlab demo"
 VERSION_HELP = "Show the version and exit."
 VERSIONS_HELP = "Show the versions of all packages, with their sizes, and exit."
 
 COMMANDS = {
-    "run": "Replay a log on a machine under a policy, and tell what would have happened to every job.",
-    "compare": "Replay a log under several policies, and tell how they differ.",
-    "experiment": "Run workloads on systems under policies, as a file describes; what is finished is not run "
-    "again.",
-    "report": "Report on runs that were written, in one page that opens anywhere.",
-    "why": "Tell why a job of a run that was written waited: who had the machine, and what set its start.",
-    "plot": "Draw runs that were written: distributions, courses over time, schedules.",
-    "demo": "Make up a small workload, run it, and compare a few policies on it.",
-    "elastisim": "Run an ElastiSim project unchanged: its platform, jobs, application models and scheduling "
-    "algorithm.",
-    "generate": "Make a workload: by a published model, or like a log for a machine that may be another one.",
-    "mix": "Insert jobs that run an application at random points of a log; give its own jobs others at "
-    "random.",
+    "run": "Simulate a log on a machine under a policy; show waits, slowdowns and utilisation.",
+    "compare": "Simulate a log under several policies, and compare the results.",
+    "experiment": "Run an experiment file: workloads on systems under policies. Finished runs are reused.",
+    "report": "Write an HTML report on written runs.",
+    "why": "Explain why a job of a written run waited, or split the waiting of all jobs.",
+    "plot": "Draw a plot of written runs: distributions, time series, schedules.",
+    "demo": "Simulate a small synthetic workload, and compare four policies.",
+    "elastisim": "Run an ElastiSim project: platform, jobs, application models and scheduling algorithm.",
+    "generate": "Generate a synthetic workload from a published model, or like a log.",
+    "mix": "Insert application jobs into a log, and assign applications to its own jobs, at random.",
     "platform": "Show the hosts, links and zones of a platform file, or a route on it.",
     "policies": "List the orders, backfilling rules, disciplines, allocators and predictors.",
-    "forecast": "Forecast when the waiting jobs of a log start, at one instant of its replay.",
-    "adequacy": "Measure how far a model's stream of jobs is from the real one.",
-    "vnodes": "Feed a log to a real Slurm on virtual nodes, and to our own model of it.",
-    "watch": "Ask a simulation that is running how it stands: what waits, what runs where, what is in use.",
-    "bundle": "Pack a run for a report of a fault, or repeat such a run.",
-    "slurm": "A cluster that runs Slurm: its configuration, as a simulation has it.",
-    "systems": "Ready descriptions of machines, by name.",
-    "traces": "The logs of the Parallel Workloads Archive by name, and public data sets.",
+    "forecast": "Forecast the start times of the waiting jobs of a log at one instant.",
+    "adequacy": "Measure the distance between the jobs of a real system and of a model.",
+    "vnodes": "Run a log on a real Slurm with virtual nodes, and compare it with the model.",
+    "watch": "Show the state of a running simulation: waiting and running jobs, utilisation.",
+    "bundle": "Pack a run to report a wrong schedule, or repeat a packed run.",
+    "slurm": "Check and compare Slurm configurations, fit a model to a log, forecast starts.",
+    "systems": "List and show ready machine descriptions.",
+    "traces": "List and fetch logs of the Parallel Workloads Archive; list data sets; find examples.",
 }
 """Name of each command (also of its function), and the first line of its help."""
 

@@ -88,7 +88,7 @@ def tables(runs: Runs, width: int | None = None) -> list[Table]:
         _Column("energy", "energy_total", format_energy),
     )
     interval = "Means; ± is half their 95 % confidence interval (Student's t)."
-    deviation = "Means of what a run cost; ± is the standard deviation."
+    deviation = "Mean costs of a run; ± is the standard deviation."
     of_schedules = _table(labels, beside, measures, "high", interval)
     for further in map(_column, _FURTHER):
         wider = _table(labels, beside, (*measures, further), "high", interval)
@@ -289,7 +289,10 @@ def _check_failures(runs: Runs) -> None:
 
 def _print_runs(runs: Runs, request: ExperimentRequest, written: Mapping[str, str]) -> None:
 
-    typer.echo(f"{request.title}: {repr(runs).removeprefix('<Runs: ').removesuffix('>')}\n")
+    counted = repr(runs).removeprefix("<Runs: ").removesuffix(">")
+    done = len(runs) - runs.failures.height
+    noun = "policies" if 1 < done == runs.table["policy"].n_unique() else "run" if done == 1 else "runs"
+    typer.echo(f"{request.title}: {counted.replace(' done', f' {noun} done')}\n")
     if request.facts:
         print_blocks(Facts([*request.facts]))
         typer.echo()

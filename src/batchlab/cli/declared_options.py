@@ -141,7 +141,7 @@ _RATE = inspect.Parameter(
         typer.Option(
             metavar="R",
             rich_help_panel=RULES,
-            help="Units of work that all nodes do each second; short for --control 'constant(R)'.",
+            help="Service rate of all nodes, units of work per second; short for --control 'constant(R)'.",
         ),
     ],
 )

@@ -74,17 +74,15 @@ __all__ = ["compare", "experiment"]
 
 _Specification = Annotated[
     Path,
-    typer.Argument(metavar="SPEC", exists=True, dir_okay=False, help="The experiment's description (TOML)."),
+    typer.Argument(metavar="SPEC", exists=True, dir_okay=False, help="Experiment file (TOML)."),
 ]
-_Store = Annotated[
-    Path | None, directory("Where finished runs are kept; as SPEC says, or runs, unless given.")
-]
+_Store = Annotated[Path | None, directory("Directory of finished runs. [default: from SPEC, else runs]")]
 _Executor = Annotated[
-    ExecutorName | None, typer.Option(help="What does the runs; as SPEC says, or threads, unless given.")
+    ExecutorName | None, typer.Option(help="Executor of the runs. [default: from SPEC, else threads]")
 ]
-_Workers = Annotated[int | None, whole_number("How many runs at a time; one per processor.")]
-_Out = Annotated[Path | None, out_directory("Gets tables, figures and manifest.json.")]
-_Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Gets a report in HTML.")]
+_Workers = Annotated[int | None, whole_number("Number of parallel runs. [default: one per processor]")]
+_Out = Annotated[Path | None, out_directory("Output directory: tables, figures and manifest.json.")]
+_Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report.")]
 
 
 def experiment(
@@ -98,7 +96,7 @@ def experiment(
     report: _Report = None,
     form: FormatOption = "text",
 ) -> None:
-    """Run workloads on systems under policies, as a file describes; what is finished is not run again."""
+    """Run an experiment file: workloads on systems under policies. Finished runs are reused."""
     check_kind(specification, "SPEC", "experiment")
     check_directory(out)
     check_directory(store, "--store")
@@ -133,29 +131,34 @@ _USUAL = ("fcfs", "easy", "easy(order=sjf)", "conservative")
 _Trace = Annotated[
     Path | None,
     log_file(
-        "The log: SWF, sacct, jobcomp, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet, or "
-        "a public data set (batchlab traces list); or the name of a fetched one (batchlab traces); - for "
+        "Log file: SWF, sacct, jobcomp, PBS, LSF, SGE, …, CSV (plain or compressed) or "
+        "Parquet; a public data set (batchlab traces list); name of a fetched log; or - for "
         "standard input."
     ),
 ]
 _Policies = Annotated[
     list[str],
     policy_spec(
-        "Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine. "
-        "Once for each policy. If --system is a slurm.conf, its policy comes first, as configured.",
+        "Scheduling policy: a spec such as easy(order=sjf) (see batchlab policies), or a "
+        "class of a Python file, my_policy.py:Mine. Repeatable. If --system is a slurm.conf, "
+        "its policy (configured) is added.",
         RULES,
     ),
 ]
-_Replications = Annotated[int, whole_number("Runs of each policy.", RULES)]
-_DefaultExecutor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="What does the runs.")]
-_RunsAtOnce = Annotated[int | None, whole_number("How many runs at a time.", OUTPUT)]
-_KeptIn = Annotated[Path | None, directory("Keeps finished runs for another time.", OUTPUT)]
+_Replications = Annotated[int, whole_number("Number of runs of each policy, with different seeds.", RULES)]
+_DefaultExecutor = Annotated[ExecutorName, typer.Option(rich_help_panel=OUTPUT, help="Executor of the runs.")]
+_RunsAtOnce = Annotated[
+    int | None, whole_number("Number of parallel runs. [default: one per processor]", OUTPUT)
+]
+_KeptIn = Annotated[
+    Path | None, directory("Directory of finished runs, which are not simulated again.", OUTPUT)
+]
 _OutWithResults = Annotated[
     Path | None,
-    out_directory("Gets tables, figures, manifest.json and the results.", OUTPUT),
+    out_directory("Output directory: tables, figures, manifest.json and results.", OUTPUT),
 ]
 _ReportPage = Annotated[
-    Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write an HTML report.")
 ]
 
 
@@ -186,7 +189,7 @@ def compare(
     report: _ReportPage = None,
     form: OutputFormat = "text",
 ) -> None:
-    """Replay a log under several policies, and tell how they differ."""
+    """Simulate a log under several policies, and compare the results."""
     check_directory(out)
     check_directory(store, "--store")
     check_report(report)

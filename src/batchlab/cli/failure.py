@@ -5,6 +5,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import typer
@@ -13,7 +14,7 @@ import batchlab.errors
 from batchlab.cli.process import INTERRUPTED, print_interrupted
 from batchlab.core.lazy import deferred
 from batchlab.core.vocabulary import LARGEST_SEED
-from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message
+from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message, nearest
 
 with deferred(__name__):
     from batchlab.cli import spooled
@@ -24,6 +25,7 @@ with deferred(__name__):
 __all__ = [
     "SEVERAL_VALUES",
     "at_least_one",
+    "beside",
     "check_directory",
     "check_page",
     "check_report",
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 _FAILED, _WRONG_USAGE = 1, 2
+_MOST_FILES = 10_000
 _SHOW_TRACEBACK = "BATCHLAB_TRACEBACK"
 SEVERAL_VALUES = {"--route": "needs two hosts, SOURCE TARGET: --route node0 node1"}
 """Hints for options with several values, because typer reports only their number."""
@@ -111,6 +114,16 @@ def wrong_usage(message: str, option: str) -> Exception:
         The error, for the caller to raise.
     """
     return typer.BadParameter(message, param_hint=option)
+
+
+def beside(path: Path) -> str:
+    """Return a suggestion of a file with a similar name in the same directory; empty if there is none."""
+    try:
+        names = [each.name for each in islice(path.absolute().parent.iterdir(), _MOST_FILES)]
+    except OSError:
+        return ""
+    near = nearest(path.name, names)
+    return "" if near is None else f" Did you mean {str(path.with_name(near))!r}?"
 
 
 def missing(argument: str, step: str) -> Exception:

@@ -52,14 +52,14 @@ __all__ = ["forecast"]
 
 _FORECAST = "The forecast"
 
-_Trace = Annotated[
-    Path, log_file("The log, a table of jobs, or the name of a fetched log; - for standard input.")
+_Trace = Annotated[Path, log_file("Log, table of jobs, or name of a fetched log; - for standard input.")]
+_System = Annotated[
+    Path | None, system_file("Machine description (TOML, JSON), slurm.conf, or name of a ready machine.")
 ]
-_System = Annotated[Path | None, system_file("Its description (TOML, JSON), or the name of a ready machine.")]
 _Policy = Annotated[
     str | None,
     policy_spec(
-        "Which job runs next, and where: see batchlab policies.",
+        "Scheduling policy, such as easy(order=sjf); see batchlab policies.",
         RULES,
         "configured, the policy of slurm.conf, if --system is one; else fcfs",
     ),
@@ -67,7 +67,9 @@ _Policy = Annotated[
 _At = Annotated[
     float,
     typer.Option(
-        metavar="S", rich_help_panel=_FORECAST, help="Time of the forecast, in the workload's seconds."
+        metavar="S",
+        rich_help_panel=_FORECAST,
+        help="Instant of the forecast, seconds since the first submission.",
     ),
 ]
 _Samples = Annotated[
@@ -81,37 +83,42 @@ _Horizon = Annotated[
     typer.Option(
         metavar="S",
         rich_help_panel=_FORECAST,
-        help="Seconds after which a start is only later.",
+        help="Horizon, seconds; later starts are not simulated.",
         show_default="none; a week with arrivals",
     ),
 ]
 _Draws = Annotated[
-    DrawMethod, typer.Option(rich_help_panel=_FORECAST, help="History from which run times are drawn.")
+    DrawMethod, typer.Option(rich_help_panel=_FORECAST, help="Jobs whose run times are the samples.")
 ]
 _Correlation = Annotated[
     float,
     typer.Option(
-        metavar="P", rich_help_panel=_FORECAST, help="Chance with which jobs of a user share their draw."
+        metavar="P", rich_help_panel=_FORECAST, help="Probability that jobs of a user share a sample."
     ),
 ]
 _Arrivals = Annotated[
-    ForecastArrivals, typer.Option(rich_help_panel=_FORECAST, help="Later arrivals: none, or a past week's.")
+    ForecastArrivals,
+    typer.Option(rich_help_panel=_FORECAST, help="Later submissions: none, or those of a past week."),
 ]
 _Job = Annotated[
     list[int] | None,
-    typer.Option(metavar="ID", rich_help_panel=_FORECAST, help="Show this job only; several by repetition."),
+    typer.Option(metavar="ID", rich_help_panel=_FORECAST, help="Show only this job. Repeatable."),
 ]
 _Tasks = Annotated[
     str | None,
     typer.Option(
         metavar="N,N,…",
         rich_help_panel=_FORECAST,
-        help="Sizes of a job submitted now; its waits are the answer. With --limits.",
+        help="Forecast the wait of a job submitted now with these sizes. Requires --limits.",
     ),
 ]
 _Limits = Annotated[
     str | None,
-    typer.Option(metavar="S,S,…", rich_help_panel=_FORECAST, help="Time limits of this job, seconds."),
+    typer.Option(
+        metavar="S,S,…",
+        rich_help_panel=_FORECAST,
+        help="Time limits of the job submitted now, seconds. Requires --tasks.",
+    ),
 ]
 
 
@@ -139,7 +146,7 @@ def forecast(
     reading: ReadingOptions,
     form: FormatOption = "text",
 ) -> None:
-    """Forecast when the waiting jobs of a log start, at one instant of its replay."""
+    """Forecast the start times of the waiting jobs of a log at one instant."""
     if (tasks is None) != (limits is None):
         raise wrong_usage("--tasks and --limits describe one job; pass both.", "--tasks")
     if job and tasks is not None:

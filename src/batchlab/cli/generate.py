@@ -78,68 +78,77 @@ _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
 
 
 _ModelName = Annotated[
-    Model | None, typer.Argument(metavar="[MODEL]", help="lublin, feitelson, or jann (fitted to --like).")
+    Model | None,
+    typer.Argument(metavar="[MODEL]", help="Workload model: lublin, feitelson, or jann (fitted to --like)."),
 ]
-_Kind = Annotated[LublinKind, typer.Option(help="The jobs of the model lublin.")]
-_Load = Annotated[float, typer.Option(metavar="L", help="Of the machine, by the model feitelson.")]
+_Kind = Annotated[LublinKind, typer.Option(help="Kind of jobs of the model lublin.")]
+_Load = Annotated[float, typer.Option(metavar="L", help="Load of the machine, for the model feitelson.")]
 _Estimates = Annotated[
     Estimates | None,
-    typer.Option(help="Requested times: as in the log, the run times, or by the model of Tsafrir et al."),
+    typer.Option(
+        help="Requested times: as in the log, equal to the run times, or by the model of Tsafrir et al."
+    ),
 ]
 _Like = Annotated[
     Path | None,
     existing_file(
-        "The log, as for batchlab run: SWF, sacct, CSV …; - for standard input.", _LIKE, metavar="TRACE"
+        "Log to imitate, in any format of batchlab run; - for standard input.", _LIKE, metavar="TRACE"
     ),
 ]
 _Performance = Annotated[
     str,
     typer.Option(
-        metavar="core=F,…", rich_help_panel=_LIKE, help="GFLOP per second of the machine's resources."
+        metavar="core=F,…",
+        rich_help_panel=_LIKE,
+        help="Performance of the machine's resources, GFLOP per second.",
     ),
 ]
 _PerformanceOfLog = Annotated[
     str | None,
     typer.Option(
-        metavar="core=F", rich_help_panel=_LIKE, help="Of the log's machine; the same unless given."
+        metavar="core=F", rich_help_panel=_LIKE, help="Performance of the log's machine. [default: the same]"
     ),
 ]
 _Least = Annotated[
-    str, typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="The least that a job asks per node.")
+    str, typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="Minimum request per node.")
 ]
 _Most = Annotated[
-    str, typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="The most that a job asks per node.")
+    str, typer.Option(metavar="core=N,…", rich_help_panel=_LIKE, help="Maximum request per node.")
 ]
 _Period = Annotated[
     float | None,
-    typer.Option(metavar="S", rich_help_panel=_LIKE, help="Over how long; as the log unless given."),
+    typer.Option(
+        metavar="S", rich_help_panel=_LIKE, help="Period of submissions, seconds. [default: as in the log]"
+    ),
 ]
 _StartTime = Annotated[
     float | None,
     typer.Option(
         metavar="S",
         rich_help_panel=_LIKE,
-        help="When the log began, since 1970 UTC; as its header says unless given.",
+        help="Start of the log, seconds since 1970 UTC. [default: from its header]",
     ),
 ]
 _WholeSeconds = Annotated[
-    bool, typer.Option("--whole-seconds", rich_help_panel=_LIKE, help="Run times without fractions.")
+    bool, typer.Option("--whole-seconds", rich_help_panel=_LIKE, help="Round run times to whole seconds.")
 ]
 _Nodes = Annotated[
     int | None,
-    whole_number(f"Equal nodes; as the log's header says, or {_NODES} for models, unless given.", MACHINE),
+    whole_number(
+        f"Number of equal nodes. [default: from the header of the log; {_NODES} for models]", MACHINE
+    ),
 ]
 _Cores = Annotated[int | None, whole_number("Cores of each node.", MACHINE)]
 _Out = Annotated[
     Path,
-    out_file("The workload: .swf, .swf.gz, .csv or .parquet."),
+    out_file("Workload file: .swf, .swf.gz, .csv or .parquet."),
 ]
 _Writer = Annotated[
     str | None,
     typer.Option(
         metavar="FILE.py:NAME",
         rich_help_panel=OUTPUT,
-        help="A class derived from Writer, for any other format.",
+        help="Subclass of Writer for any other format.",
     ),
 ]
 
@@ -149,8 +158,8 @@ def generate(
     context: typer.Context,
     model: _ModelName = None,
     *,
-    jobs: Annotated[int, whole_number("How many jobs to make.")],
-    seed: Annotated[int, seed_number("Other seeds make other jobs.")] = 0,
+    jobs: Annotated[int, whole_number("Number of jobs.")],
+    seed: Annotated[int, seed_number("Seed of the workload.")] = 0,
     kind: _Kind = "all",
     load: _Load = 0.7,
     estimates: _Estimates = None,
@@ -170,7 +179,7 @@ def generate(
     out: _Out,
     writer: _Writer = None,
 ) -> None:
-    """Make a workload: by a published model, or like a log for a machine that may be another one."""
+    """Generate a synthetic workload from a published model, or like a log."""
     request = _Request(
         model, jobs, seed, kind, load, estimates, like, performance, performance_of_log, least, most, period,
         whole_seconds, start_time, MachineRequest(system, nodes, cores, equivalence), reading,
@@ -178,7 +187,7 @@ def generate(
     request.check()
     _check_given(context, model)
     write = _writing(out, writer)
-    workload = _made(request)
+    workload = _generated(request)
     write(workload)
     first, *others = repr(workload).splitlines()
     typer.echo("\n".join([first, *others[:-1], f"  written to {out}"]))
@@ -215,9 +224,13 @@ class _Request:
             raise wrong_usage("takes its parameters from a log; pass --like TRACE.", "jann")
         if self.model in {"lublin", "feitelson"}:
             if self.like is not None:
-                raise wrong_usage(f"is not for the model {self.model}; leave out one of both.", "--like")
+                raise wrong_usage(
+                    f"does not apply to the model {self.model}; leave one of the two out.", "--like"
+                )
             if self.machine.system is not None:
-                raise wrong_usage(f"is not for the model {self.model}; pass --nodes and --cores.", "--system")
+                raise wrong_usage(
+                    f"does not apply to the model {self.model}; pass --nodes and --cores.", "--system"
+                )
         if self.estimates == "log" and self.model is not None:
             raise wrong_usage("log is for workloads like a log without a MODEL; pass tsafrir.", "--estimates")
 
@@ -229,7 +242,31 @@ def _check_given(context: typer.Context, model: Model | None) -> None:
         if model not in models and source is not None and source.name == "COMMANDLINE":
             named = f"--{option.replace('_', '-')}"
             of = f"the model {model}" if model else "workloads like a log"
-            raise wrong_usage(f"means nothing to {of}; leave it out.", named)
+            raise wrong_usage(f"has no effect on {of}; leave it out.", named)
+
+
+# Options for arguments of the library that errors name.
+_OPTIONS = {
+    "period": "--period",
+    "performance": "--performance",
+    "performance_of_log": "--performance-of-log",
+    "request_limits['min']": "--least",
+    "request_limits['max']": "--most",
+    "nodes": "--nodes",
+    "jobs": "--jobs",
+    "load": "--load",
+}
+
+
+def _generated(request: _Request) -> Workload:
+    """Generate the workload; errors that name an argument of the library name the option instead."""
+    try:
+        return _made(request)
+    except WorkloadError as error:
+        argument, equals, rest = str(error).partition(" = ")
+        if not equals or argument not in _OPTIONS:
+            raise
+        raise wrong_usage(rest, _OPTIONS[argument]) from None
 
 
 def _made(request: _Request) -> Workload:
@@ -307,33 +344,31 @@ def _own_writer(text: str) -> Writer:
 _SUFFIXES = (".csv", ".parquet")
 
 _Trace = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="The log, as for batchlab run: a file, a name, or -.")
+    Path, typer.Argument(metavar="TRACE", help="Log, in any format of batchlab run: file, name, or -.")
 ]
 _Targets = Annotated[
     list[str] | None,
     typer.Option(
         "--target",
         metavar="SPEC",
-        help="A job to insert: 'stencil_3d(size=512), tasks=2048, requested_time=3600'. Once for each kind.",
+        help="Job to insert: 'stencil_3d(size=512), tasks=2048, requested_time=3600'. Repeatable.",
     ),
 ]
 _Background = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SPEC",
-        help="What jobs of the log run in place of their run times, one of these at random: "
-        "'allreduce(size=1024), weight=2'. Once for each.",
+        help="Application for jobs of the log, chosen at random: 'allreduce(size=1024), weight=2'. "
+        "Repeatable.",
     ),
 ]
 _Share = Annotated[
-    float, typer.Option(metavar="F", help="The part of the log's jobs that run one, from 0 to 1.")
+    float, typer.Option(metavar="F", help="Share of the log's jobs that get an application, from 0 to 1.")
 ]
-_Exclusive = Annotated[
-    bool, typer.Option("--exclusive", help="All jobs take nodes that are idle, and take them whole.")
-]
+_Exclusive = Annotated[bool, typer.Option("--exclusive", help="All jobs use whole, idle nodes.")]
 _MixedOut = Annotated[
     Path,
-    out_file("The workload: .csv or .parquet."),
+    out_file("Workload file: .csv or .parquet."),
 ]
 
 
@@ -342,15 +377,15 @@ def mix(
     trace: _Trace,
     *,
     target: _Targets = None,
-    count: Annotated[int, whole_number("How many of each target, where it does not say.")] = 1,
+    count: Annotated[int, whole_number("Number of jobs of each target without a count.")] = 1,
     background: _Background = None,
     share: _Share = 1.0,
     exclusive: _Exclusive = False,
-    seed: Annotated[int, seed_number("Other seeds make other mixes.")] = 0,
+    seed: Annotated[int, seed_number("Seed of the mix.")] = 0,
     reading: ReadingOptions,
     out: _MixedOut,
 ) -> None:
-    """Insert jobs that run an application at random points of a log; give its own jobs others at random."""
+    """Insert application jobs into a log, and assign applications to its own jobs, at random."""
     if not (target or background):
         raise wrong_usage("is missing, and --background as well; give what is to be mixed in.", "--target")
     if not out.name.lower().endswith(_SUFFIXES):

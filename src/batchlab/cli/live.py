@@ -70,7 +70,7 @@ _Incomplete = Annotated[
 _Order = Annotated[
     Literal["configured", "dump"],
     typer.Option(
-        rich_help_panel=RULES, help="Order of the jobs: as configured, or Slurm's priorities of now."
+        rich_help_panel=RULES, help="Order of the jobs: as configured, or by Slurm's present priorities."
     ),
 ]
 _Jobs = Annotated[
@@ -79,10 +79,10 @@ _Jobs = Annotated[
         "--job",
         metavar="ID",
         rich_help_panel=OUTPUT,
-        help="Number of a waiting job; once for each. All waiting jobs unless given.",
+        help="Number of a waiting job. Repeatable. [default: all waiting jobs]",
     ),
 ]
-_Samples = Annotated[int, whole_number("Simulated futures.", RULES)]
+_Samples = Annotated[int, whole_number("Number of simulated samples.", RULES)]
 
 
 def forecast(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from batchlab.cli.failure import at_least_one, is_in_directory, is_seed, wrong_usage
+from batchlab.cli.failure import at_least_one, beside, is_in_directory, is_seed, wrong_usage
 from batchlab.core.declared import NeedsTables
 from batchlab.core.lazy import deferred
 
@@ -160,7 +160,7 @@ def listed_numbers(text: str, option: str, what: str = "numbers separated by com
         raise wrong_usage(f"{text!r}; must be {what}.", option) from None
 
 
-MACHINE, READING, RULES, OUTPUT = "The machine", "Reading the log", "The rules", "The answer"
+MACHINE, READING, RULES, OUTPUT = "Machine", "Reading the log", "Simulation", "Output"
 """Panels of the help."""
 
 Format = Literal["text", "json"]
@@ -255,12 +255,17 @@ def _located(parameter: typer.CallbackParam, value: Path | None) -> Path | None:
         return None
 
     file = Path(read.located(_read_once(parameter, value) or value))
+    if not file.exists() and not str(file).startswith("platform:"):
+        raise typer.BadParameter(f"File {str(file)!r} does not exist.{beside(file)}")
     recognised.check_kind(file, "--system", "system", "platform", "slurm")
     return file
 
 
 SystemFile = Annotated[
-    Path | None, system_file("Its description (TOML, JSON), or the name of a ready one (batchlab systems).")
+    Path | None,
+    system_file(
+        "Machine description (TOML, JSON), slurm.conf, or name of a ready machine (batchlab systems list)."
+    ),
 ]
 ExampleName = Annotated[
     str | None,
@@ -269,17 +274,19 @@ ExampleName = Annotated[
         metavar="NAME",
         autocompletion=complete_example,
         rich_help_panel=READING,
-        help="Take a log of the package in place of TRACE, with its machine: slurm.",
+        help="Example log of the package, with its machine, in place of TRACE: slurm.",
     ),
 ]
-Nodes = Annotated[int | None, whole_number("Equal nodes; as the log's header says unless given.", MACHINE)]
-Cores = Annotated[int | None, whole_number("Cores of each node; 1 with --nodes unless given.", MACHINE)]
+Nodes = Annotated[
+    int | None, whole_number("Number of equal nodes. [default: from the header of the log]", MACHINE)
+]
+Cores = Annotated[int | None, whole_number("Cores of each node. [default: 1 with --nodes]", MACHINE)]
 Equivalence = Annotated[
     str | None,
     typer.Option(
         metavar="core=N",
         rich_help_panel=MACHINE,
-        help="What one processor of the log is; core=1 unless given.",
+        help="Cores for one processor of the log. [default: core=1]",
     ),
 ]
 
@@ -290,13 +297,15 @@ SlurmFolder = Annotated[
         metavar="DIR",
         exists=True,
         rich_help_panel=RULES,
-        help="A folder with slurm.conf, or the file.",
+        help="Directory with slurm.conf, or the file.",
     ),
 ]
-Seed = Annotated[int, seed_number("For policies that use chance.", RULES)]
+Seed = Annotated[int, seed_number("Seed of random policies.", RULES)]
 Fitted = Annotated[
     Path | None,
-    existing_file("What batchlab slurm fit found, by --out; but what is configured otherwise.", RULES),
+    existing_file(
+        "Parameters written by `batchlab slurm fit --out`. Values set in slurm.conf take precedence.", RULES
+    ),
     NeedsTables("shifts submissions"),
 ]
 
@@ -306,8 +315,7 @@ Observers = Annotated[
         "--observer",
         metavar="FILE:CLASS",
         rich_help_panel=RULES,
-        help="An observer of a Python file, as failures.py:Mine or failures.py:Mine(share=0.5); once "
-        "for each.",
+        help="Observer class of a Python file: failures.py:Mine or failures.py:Mine(share=0.5). Repeatable.",
     ),
     NeedsTables("watches all jobs"),
 ]
@@ -317,8 +325,8 @@ NodeWatts = Annotated[
         "--power",
         metavar="WATTS",
         rich_help_panel=RULES,
-        help="Measures power: 'idle=90, busy=140, core=20', in watts, per unit of a resource too; "
-        "'gpu: idle=300' once for each node group; cap=20000 for policies that ask.",
+        help="Power of a node in watts: 'idle=90, busy=140, core=20' (core: per busy core). 'gpu: "
+        "idle=300' for one node group; repeatable. cap=20000: limit for power-aware policies.",
     ),
     NeedsTables("watches all jobs"),
 ]
@@ -328,8 +336,8 @@ FailureTimes = Annotated[
         "--failures",
         metavar="SPEC",
         rich_help_panel=RULES,
-        help="When nodes fail: 'outages.csv, on_failure=kill' or 'uptime=weibull(shape=0.7, scale=2.6e6), "
-        "repair_time=3600, on_failure=requeue'.",
+        help="Node failures: 'outages.csv, on_failure=kill' or 'uptime=weibull(shape=0.7, "
+        "scale=2.6e6), repair_time=3600, on_failure=requeue'.",
     ),
     NeedsTables("watches all jobs"),
 ]
@@ -337,7 +345,7 @@ FailureTimes = Annotated[
 ExternalEvents = Annotated[
     Path | None,
     existing_file(
-        "What comes from outside: cancelled and killed jobs, nodes down and up, … (lines of JSON, CSV).",
+        "External events: cancelled and killed jobs, nodes down and up, … (JSON lines or CSV).",
         RULES,
     ),
 ]
@@ -345,7 +353,7 @@ ExternalEvents = Annotated[
 InitialStateFile = Annotated[
     Path | None,
     existing_file(
-        "State in which the simulation begins: running, waiting, past jobs; drained nodes (.csv, .parquet).",
+        "Initial state: running, waiting and past jobs; drained nodes (.csv, .parquet).",
         RULES,
     ),
     NeedsTables("places all jobs"),
@@ -354,8 +362,8 @@ InitialStateFile = Annotated[
 NodeEvents = Annotated[
     Path | None,
     existing_file(
-        "When nodes of a Slurm cluster were down or drained: what sacctmgr --parsable2 show event prints. "
-        "Jobs there in the simulation are requeued, and failures of nodes in the log do not end its jobs.",
+        "Node outages of a Slurm cluster: output of sacctmgr --parsable2 show event. "
+        "Simulated jobs on these nodes are requeued; node failures in the log are ignored.",
         RULES,
     ),
     NeedsTables("is about logs of Slurm"),
@@ -367,10 +375,8 @@ Version = Annotated[
         "--slurm-version",
         metavar="V",
         rich_help_panel=RULES,
-        help="Slurm's, as 22.05.8; the newest release that has all keys unless given.",
+        help="Version of Slurm, such as 22.05.8. [default: the newest release that has all keys]",
     ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
-OutputFormat = Annotated[
-    Format, typer.Option("--format", rich_help_panel=OUTPUT, help="How to print the answer.")
-]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
+OutputFormat = Annotated[Format, typer.Option("--format", rich_help_panel=OUTPUT, help="Output format.")]

@@ -487,6 +487,6 @@ class _PlotCommand(TyperCommand):
 
 
 plot = with_options(_plot, "options", _parameters(), _given)
-plot.__doc__ = "Draw runs that were written: distributions, courses over time, schedules."
+plot.__doc__ = "Draw a plot of written runs: distributions, time series, schedules."
 plot.__name__ = "plot"
 plot.command_class = _PlotCommand  # type: ignore[attr-defined]  # the application reads it

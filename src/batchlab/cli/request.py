@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.cli.failure import missing, wrong_usage
+from batchlab.cli.failure import beside, missing, wrong_usage
 from batchlab.cli.options import amounts
 from batchlab.cli.output import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
@@ -215,6 +215,8 @@ def python_files(policies: Sequence[str], observers: Sequence[str]) -> dict[str,
 
 
 _JOBS = ".json"
+# Errors of the catalogue that suggest a log.
+_MEANT = "mean"
 _OF_TABLES, _OF_JSON = {"overrun", "invalid", "max_jobs"}, {"max_jobs"}
 # A line of a sacct dump: the job number and at least five fields.
 _NO_HEADER = re.compile(rb"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|(?:[^|\n]*\|){4}")
@@ -271,14 +273,16 @@ def located(given: Path, *, stream: bool = False) -> tuple[Path, str | None]:
         raise wrong_usage(f"File {str(given)!r} is a directory", "'TRACE'")
     if given.exists():
         return given, None
-    missing = f"File {str(given)!r} does not exist"
-    if given.name != str(given):
-        raise wrong_usage(missing, "'TRACE'")
+    absent, near = f"File {str(given)!r} does not exist.", beside(given)
+    if near or given.name != str(given):
+        raise wrong_usage(f"{absent}{near}", "'TRACE'")
 
     try:
         name = traces.find(given.name).name
     except TraceError as error:
-        raise wrong_usage(f"{missing}; {error}", "'TRACE'") from None
+        step = f"{absent} Pass a file, or a name that batchlab traces list shows."
+        said = f"{absent[:-1]}; {error}" if _MEANT in str(error) else step
+        raise wrong_usage(said, "'TRACE'") from None
     path = traces.path(name)
     outputs.protect(path)
     return path, name
@@ -317,7 +321,7 @@ def _read_any(log: LogRequest, systems: Sequence[System]) -> Workload:
         # Without memory on the machine, use_memory=False is harmless.
         if name not in known and (name, value) != ("use_memory", False):
             raise wrong_usage(
-                f"is about the fields of a log; {log.trace} is none. Leave it out.",
+                f"applies to logs; {log.trace} is not a log. Leave it out.",
                 option_of(ReadingOptions, name),
             )
     if is_json:

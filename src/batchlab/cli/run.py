@@ -80,27 +80,28 @@ with deferred(__name__):
 __all__ = ["demo", "run"]
 
 
-_WATCHING = "Looking at it"
+_WATCHING = "Live view"
 
 _Trace = Annotated[
     Path | None,
     log_file(
-        "The log: SWF, sacct, jobcomp, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or Parquet, or "
-        "a public data set (batchlab traces list); ElastiSim's jobs or Batsim's workload (.json); or the "
-        "name of a fetched one (batchlab traces); - for standard input."
+        "Log file: SWF, sacct, jobcomp, PBS, LSF, SGE, …, CSV (plain or compressed) or "
+        "Parquet; a public data set (batchlab traces list); ElastiSim jobs or Batsim workload "
+        "(.json); name of a fetched log; or - for standard input."
     ),
 ]
 _System = Annotated[
     Path | None,
     system_file(
-        "Its description (TOML, JSON), a platform (TOML, SimGrid's XML), or the name of a ready machine "
-        "(batchlab systems)."
+        "Machine description (TOML, JSON), platform (TOML, SimGrid XML), slurm.conf, or name "
+        "of a ready machine (batchlab systems list)."
     ),
 ]
 _Policy = Annotated[
     list[str] | None,
     policy_spec(
-        "Which job runs next, and where: see batchlab policies; or of a Python file, my_policy.py:Mine.",
+        "Scheduling policy: a spec such as easy(order=sjf) (see batchlab policies), or a "
+        "class of a Python file, my_policy.py:Mine.",
         RULES,
         "configured, the policy of slurm.conf, if --system is one; else fcfs",
     ),
@@ -108,8 +109,8 @@ _Policy = Annotated[
 _Applications = Annotated[
     Path | None,
     directory(
-        "What jobs name as their applications: NAME.json of a table's NAME; of ElastiSim's jobs the "
-        "paths, where they are not next to the jobs.",
+        "Directory with the applications that jobs refer to: NAME.json for a table; base "
+        "directory of the paths for ElastiSim jobs.",
         READING,
         exists=True,
     ),
@@ -117,7 +118,7 @@ _Applications = Annotated[
 _Out = Annotated[
     Path | None,
     out_directory(
-        "Gets jobs.csv, metrics.json, manifest.json, result.zip, and what else was recorded.", OUTPUT
+        "Output directory: jobs.csv, metrics.json, manifest.json, result.zip, and recorded tables.", OUTPUT
     ),
 ]
 _Dispatch = Annotated[
@@ -127,7 +128,7 @@ _Dispatch = Annotated[
         dir_okay=False,
         callback=is_table,
         rich_help_panel=OUTPUT,
-        help="Gets what each scheduling pass cost (.csv or .parquet): CPU time, queue, memory.",
+        help="Write the cost of each scheduling pass: CPU time, queue length, memory (.csv or .parquet).",
     ),
     NeedsTables("records every pass"),
 ]
@@ -138,42 +139,48 @@ _Events = Annotated[
         dir_okay=False,
         callback=is_in_directory,
         rich_help_panel=OUTPUT,
-        help="Gets what happened when: submissions, starts, ends, … (lines of JSON; .csv).",
+        help="Write the event log: submissions, starts, ends, … (JSON lines or .csv).",
     ),
     NeedsTables("keeps what happened to all jobs"),
 ]
 _Report = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report of the run in HTML."),
+    typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write an HTML report."),
     NeedsTables("shows all jobs"),
 ]
 _Parquet = Annotated[
     bool,
-    typer.Option("--parquet", rich_help_panel=OUTPUT, help="Adds jobs.parquet to --out."),
+    typer.Option("--parquet", rich_help_panel=OUTPUT, help="Write jobs.parquet to --out, too."),
     NeedsTables("holds the table of jobs"),
 ]
 _Live = Annotated[
     bool,
-    typer.Option("--live", rich_help_panel=_WATCHING, help="Show how the run stands, all the time."),
-    NeedsTables("needs all jobs at hand"),
+    typer.Option("--live", rich_help_panel=_WATCHING, help="Show live progress in the terminal."),
+    NeedsTables("needs the table of jobs"),
 ]
 _Serve = Annotated[
     bool,
-    typer.Option("--serve", rich_help_panel=_WATCHING, help="Serve a page for browsers; says where."),
-    NeedsTables("needs all jobs at hand"),
+    typer.Option(
+        "--serve", rich_help_panel=_WATCHING, help="Serve a live page for browsers, and print its address."
+    ),
+    NeedsTables("needs the table of jobs"),
 ]
 _Host = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
         rich_help_panel=_WATCHING,
-        help="Where to serve; 127.0.0.1, for this machine only, unless given.",
+        help="Address of the live page. [default: 127.0.0.1, this machine only]",
     ),
 ]
 _Port = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=0, max=65535, rich_help_panel=_WATCHING, help="The page's port; any free one."
+        metavar="N",
+        min=0,
+        max=65535,
+        rich_help_panel=_WATCHING,
+        help="Port of the live page. [default: a free port]",
     ),
 ]
 _Pace = Annotated[
@@ -182,16 +189,16 @@ _Pace = Annotated[
         metavar="S",
         callback=is_pace,
         rich_help_panel=_WATCHING,
-        help="Simulated seconds per second; as fast as can be unless given.",
+        help="Simulated seconds per second. [default: as fast as possible]",
     ),
-    NeedsTables("needs all jobs at hand"),
+    NeedsTables("needs the table of jobs"),
 ]
 _Keep = Annotated[
-    bool, typer.Option("--keep", rich_help_panel=_WATCHING, help="Serve on after the end, until Ctrl-C.")
+    bool, typer.Option("--keep", rich_help_panel=_WATCHING, help="Keep serving after the end, until Ctrl-C.")
 ]
 _Stream = Annotated[
     bool,
-    typer.Option("--stream", rich_help_panel=OUTPUT, help="Read and simulate in one pass, in little memory."),
+    typer.Option("--stream", rich_help_panel=OUTPUT, help="Simulate while reading, with little memory."),
 ]
 
 
@@ -231,7 +238,7 @@ def run(
     keep: _Keep = False,
     stream: _Stream = False,
 ) -> None:
-    """Replay a log on a machine under a policy, and tell what would have happened to every job."""
+    """Simulate a log on a machine under a policy; show waits, slowdowns and utilisation."""
     check_directory(out)
     check_report(report)
     chosen = _single(policy)
@@ -289,13 +296,17 @@ _COMPARED = ("fcfs", "sjf", "easy", "conservative")
 def demo(
     context: typer.Context,
     *,
-    policy: Annotated[str, policy_spec("Which job runs next, and where; see batchlab policies.")] = "easy",
-    jobs: Annotated[int, whole_number("How many jobs to make up.")] = 2000,
-    seed: Annotated[int, seed_number("Other seeds make up other jobs.")] = 0,
-    out: Annotated[Path | None, out_directory("Gets jobs.csv, metrics.json, manifest.json.")] = None,
+    policy: Annotated[
+        str, policy_spec("Scheduling policy, such as easy(order=sjf); see batchlab policies.")
+    ] = "easy",
+    jobs: Annotated[int, whole_number("Number of jobs.")] = 2000,
+    seed: Annotated[int, seed_number("Seed of the workload and of the simulation.")] = 0,
+    out: Annotated[
+        Path | None, out_directory("Output directory: jobs.csv, metrics.json, manifest.json.")
+    ] = None,
     form: FormatOption = "text",
 ) -> None:
-    """Make up a small workload, run it, and compare a few policies on it."""
+    """Simulate a small synthetic workload, and compare four policies."""
     check_directory(out)
 
     chosen = load.policy_of(policy)

@@ -55,8 +55,8 @@ Trace = Annotated[
     Path,
     typer.Argument(
         metavar="TRACE",
-        help="The jobs: sacct, jobcomp, SWF, PBS, LSF, SGE, …, CSV (.gz, .bz2, .xz, .zip, .zst too) or "
-        "Parquet; or the name of a fetched log (batchlab traces); - for standard input.",
+        help="Log: sacct, jobcomp, SWF, PBS, LSF, SGE, …, CSV (plain or compressed) or Parquet; "
+        "name of a fetched log; or - for standard input.",
     ),
 ]
 Submission = Annotated[
@@ -65,11 +65,11 @@ Submission = Annotated[
         metavar="S",
         min=0,
         rich_help_panel=RULES,
-        help="Seconds from a job's submission until the controller knows it.",
+        help="Delay from the submission of a job until the controller knows it, seconds.",
     ),
 ]
 PageFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Gets a report in HTML.")
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write an HTML report.")
 ]
 
 
@@ -88,10 +88,10 @@ _Parameters = Annotated[
     typer.Option(
         metavar="NAME[=LOW:HIGH]",
         rich_help_panel=_SEARCH,
-        help="What is fitted, once for each: submission, completion, launch; bf_max_job_test, "
-        "default_queue_depth, batch_sched_delay, sched_interval, bf_interval, main_phase, backfill_phase; "
-        "age, fair_share, job_size, partition, qos, association. Unless given submission, completion, "
-        "bf_max_job_test, and weights but the greatest.",
+        help="Parameter to fit; repeatable: submission, completion, launch; bf_max_job_test, "
+        "default_queue_depth, batch_sched_delay, sched_interval, bf_interval, main_phase, "
+        "backfill_phase; age, fair_share, job_size, partition, qos, association. [default: "
+        "submission, completion, bf_max_job_test, all weights but the greatest]",
     ),
 ]
 _Train = Annotated[
@@ -99,29 +99,29 @@ _Train = Annotated[
     typer.Option(
         metavar="P",
         rich_help_panel=_SEARCH,
-        help="Share of the jobs that it is fitted on; the rest tests it.",
+        help="Share of the jobs for the fit; the rest are for the test.",
     ),
 ]
-_Trials = Annotated[int, whole_number("Sets of values that are tried.", _SEARCH)]
+_Trials = Annotated[int, whole_number("Number of trials.", _SEARCH)]
 _Minutes = Annotated[
     float | None,
     typer.Option(
-        metavar="M", rich_help_panel=_SEARCH, help="No trial begins later. Ctrl-C gives the best so far, too."
+        metavar="M",
+        rich_help_panel=_SEARCH,
+        help="Start no trial after this time. Ctrl-C also returns the best values so far.",
     ),
 ]
-_Seeds = Annotated[
-    int, whole_number("Runs of each trial, each with phases of the controller of its own.", _SEARCH)
-]
-_TestSeeds = Annotated[int, whole_number("Runs that test, with other seeds.", _SEARCH)]
+_Seeds = Annotated[int, whole_number("Runs of each trial, with different phases of the controller.", _SEARCH)]
+_TestSeeds = Annotated[int, whole_number("Runs of the test, with other seeds.", _SEARCH)]
 _Tolerance = Annotated[
     float,
     typer.Option(
-        metavar="S", rich_help_panel=OUTPUT, help="Jobs whose ends are further off, seconds, are unexplained."
+        metavar="S", rich_help_panel=OUTPUT, help="Maximum error, seconds, of the end of an explained job."
     ),
 ]
 _Out = Annotated[
     Path | None,
-    out_file("Gets what was found, as TOML: for --fitted of batchlab slurm what-if and batchlab run."),
+    out_file("Write the fitted parameters (TOML), for --fitted of batchlab slurm what-if and batchlab run."),
 ]
 
 
@@ -146,7 +146,7 @@ def fit(
     report: PageFile = None,
     form: OutputFormat = "text",
 ) -> None:
-    """Fit what a log does not say of a cluster on its first jobs, and test it on the others."""
+    """Fit unknown parameters of a cluster to the first jobs of a log, and test them on the others."""
     check_page(report)
     # Ctrl-C prints the best trial so far.
     wait_no_longer()
@@ -210,24 +210,23 @@ SlurmFolders = Annotated[
         metavar="DIR",
         exists=True,
         rich_help_panel=RULES,
-        help="A folder with slurm.conf, or the file; once for each. Others are compared with the first.",
+        help="Directory with slurm.conf, or the file. Repeatable; the others are compared with the first.",
     ),
 ]
 _SeedsOfEach = Annotated[
-    int, whole_number("Runs of each configuration, each with phases of the controller of its own.", RULES)
+    int, whole_number("Runs of each configuration, with different phases of the controller.", RULES)
 ]
 _Block = Annotated[
     float | None,
     typer.Option(
         metavar="S",
         rich_help_panel=_INTERVALS,
-        help="Length of the blocks of time that are drawn, seconds; a day, or a tenth of a short log, unless "
-        "given.",
+        help="Length of the resampled blocks of time, seconds. [default: a day, or a tenth of a short log]",
     ),
 ]
-_Resamples = Annotated[int, whole_number("How often blocks are drawn.", _INTERVALS)]
+_Resamples = Annotated[int, whole_number("Number of resamples.", _INTERVALS)]
 _Confidence = Annotated[
-    float, typer.Option(metavar="P", rich_help_panel=_INTERVALS, help="Level of the intervals.")
+    float, typer.Option(metavar="P", rich_help_panel=_INTERVALS, help="Confidence level of the intervals.")
 ]
 
 
@@ -250,7 +249,7 @@ def what_if(
     report: PageFile = None,
     form: OutputFormat = "text",
 ) -> None:
-    """Run the same jobs under several configurations, and compare how long they wait."""
+    """Simulate the same jobs under several configurations, and compare their waits."""
     check_page(report)
 
     # Check the configurations before a long log is read.
@@ -300,7 +299,8 @@ def names_of(paths: Sequence[Path]) -> list[str]:
 
 
 slurm = typer.Typer(
-    help="A cluster that runs Slurm: its configuration, as a simulation has it.", add_completion=False
+    help="Check and compare Slurm configurations, fit a model to a log, forecast starts.",
+    add_completion=False,
 )
 
 
@@ -313,15 +313,15 @@ def _slurm(context: typer.Context) -> None:
 _Path = Annotated[
     Path,
     typer.Argument(
-        metavar="DIR", exists=True, help="The folder with slurm.conf, or the file; others are read beside it."
+        metavar="DIR", exists=True, help="Directory with slurm.conf and other files of Slurm, or the file."
     ),
 ]
-_Accounts = Annotated[Path | None, existing_file("What sacctmgr dump wrote; found in DIR unless given.")]
+_Accounts = Annotated[Path | None, existing_file("Output of sacctmgr dump. [default: found in DIR]")]
 _Qos = Annotated[
-    Path | None, existing_file("What sacctmgr show qos --parsable2 printed; found in DIR unless given.")
+    Path | None, existing_file("Output of sacctmgr show qos --parsable2. [default: found in DIR]")
 ]
 _All = Annotated[
-    bool, typer.Option("--all", help="List the keys that are used, and those without effect, too.")
+    bool, typer.Option("--all", help="Also list the keys that are used, and those without effect.")
 ]
 
 
@@ -335,7 +335,7 @@ def check(
     everything: _All = False,
     form: FormatOption = "text",
 ) -> None:
-    """Tell what becomes of every key of a configuration.
+    """Report for every key of a configuration whether the simulation uses it.
 
     Exits with 1 where keys or options are there that no release of Slurm has.
     """

@@ -129,7 +129,7 @@ def _place(places: Sequence[Place]) -> str:
 
 def _remarks(report: Report) -> Iterator[str]:
     if report.remarks:
-        yield from ("", "What is different besides")
+        yield from ("", "Other differences")
         for each in report.remarks:
             yield from _wrapped(f"{each.key} {each.says}.", "  ", "      ")
 

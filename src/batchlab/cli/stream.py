@@ -173,10 +173,10 @@ def _checked(path: Path, system: System) -> Iterator[dict[str, Any]]:
     for line, event in event_rules.event_lines(path):
         place, time, kind = f"{path}:{line}", event["time"], event["event"]
         if kind in INTERNAL_EVENTS:
-            rule = "is what a scheduler did. Leave such events out"
+            rule = "is a decision of a scheduler. Leave such events out"
             raise WorkloadError(f"{place}: event = {kind!r} {rule}.")
         if time < before:
-            rule = f"must be >= that of the event before, {before:g}, with --stream. Sort the events by time"
+            rule = f"must be >= {before:g}, the time of the event before, with --stream. Sort the events"
             raise WorkloadError(f"{place}: time = {time:g}; {rule}, or run without --stream.")
         beyond = node_beyond(event.get("nodes", ""), system.nodes)
         if beyond is not None:
@@ -270,7 +270,9 @@ def stream(request: RunRequest) -> None:
         The arguments of ``batchlab run``.
     """
     if not is_log(request.log) or format_of(request.log) != "swf":
-        raise wrong_usage(f"reads SWF logs; {request.log.trace} is none. Leave it out.", "--stream")
+        raise wrong_usage(
+            f"reads SWF logs only; {request.log.trace} has another format. Leave it out.", "--stream"
+        )
     for option in (declared(ReadingOptions)[name] for name in request.log.given):
         if option.help.tables is not None:
             raise _refused(option.option, option.help.tables)

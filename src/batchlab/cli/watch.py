@@ -36,7 +36,7 @@ def watch(
         list[str] | None,
         typer.Argument(
             metavar="[RUN] [status|queued|running|job ID|node ID|utilisation|runs]",
-            help="Which run, where there are several, and what to ask it; its status unless given.",
+            help="Run, if there are several, and question. [default: status]",
             show_default=False,
         ),
     ] = None,
@@ -45,11 +45,11 @@ def watch(
     every: Annotated[
         float | None,
         typer.Option(
-            metavar="S", callback=is_pace, help="Ask again every so many seconds, until the run ends."
+            metavar="S", callback=is_pace, help="Repeat the question every S seconds until the run ends."
         ),
     ] = None,
 ) -> None:
-    """Ask a simulation that is running how it stands: what waits, what runs where, what is in use."""
+    """Show the state of a running simulation: waiting and running jobs, utilisation."""
     as_json = form == "json"
     if words == ["runs"]:
         _print_runs(runs.runs(), as_json=as_json)

@@ -90,13 +90,10 @@ Folders = Annotated[
     list[str],
     typer.Argument(
         metavar="DIR…",
-        help="The folders of runs, or of a comparison, that were written with --out; LABEL=DIR gives a run a "
-        "name.",
+        help="Directories written by run or compare with --out; LABEL=DIR sets the label of a run.",
     ),
 ]
-SystemOfRuns = Annotated[
-    Path | None, system_file("What the runs were on, where it is a platform that is no longer where it was.")
-]
+SystemOfRuns = Annotated[Path | None, system_file("Platform file of the runs, if it was moved.")]
 
 
 def written_results(folders: Sequence[str], system: Path | None) -> list[Result] | dict[str, list[Result]]:
@@ -145,11 +142,11 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     return grouped
 
 
-_Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page, in HTML.")]
-_Heading = Annotated[str, typer.Option(metavar="TEXT", help="Its heading.")]
+_Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The HTML file.")]
+_Heading = Annotated[str, typer.Option(metavar="TEXT", help="Title of the report.")]
 _Baseline = Annotated[
     str | None,
-    typer.Option(metavar="LABEL", help="What the others are compared with; the first unless given."),
+    typer.Option(metavar="LABEL", help="Run that the others are compared with. [default: the first]"),
 ]
 
 
@@ -161,7 +158,7 @@ def report(
     baseline: _Baseline = None,
     system: SystemOfRuns = None,
 ) -> None:
-    """Report on runs that were written, in one page that opens anywhere."""
+    """Write an HTML report on written runs."""
     check_report(out, "--out")
     results = written_results(folders, system)
 
@@ -169,10 +166,10 @@ def report(
     typer.echo(f"report        {out}")
 
 
-_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run, written with --out.")]
+_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a run, written with --out.")]
 _Job = Annotated[
     int | None,
-    typer.Argument(metavar="[JOB]", help="The number of the job, its job_id [default: all jobs]."),
+    typer.Argument(metavar="[JOB]", help="The job_id. [default: all jobs]"),
 ]
 _By = Annotated[
     str | None,
@@ -182,12 +179,14 @@ _Of = Annotated[
     str | None,
     typer.Option(
         metavar="ACCOUNT",
-        help="What groups and periods are split by: holders, gates or limits [default: gates of a run that "
-        "recorded them].",
+        help="Split groups and periods by holders, gates or limits. [default: gates if recorded]",
     ),
 ]
 _Every = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Length of the periods of time [default: chosen].")
+    float | None,
+    typer.Option(
+        metavar="SECONDS", help="Length of the periods, seconds. [default: chosen by the length of the run]"
+    ),
 ]
 
 
@@ -200,7 +199,7 @@ def why(
     every: _Every = None,
     system: SystemOfRuns = None,
 ) -> None:
-    """Explain why a job of a written run waited; without JOB, what all waiting was for."""
+    """Explain why a job of a written run waited, or split the waiting of all jobs."""
     if has_results(folder):
         _, first = listed_results(folder)[0]
         rule = "has several runs; name the folder of one"
@@ -226,7 +225,9 @@ def why(
     typer.echo(shown_text)
 
 
-bundle = typer.Typer(help="Pack a run for a report of a fault, or repeat such a run.", add_completion=False)
+bundle = typer.Typer(
+    help="Pack a run to report a wrong schedule, or repeat a packed run.", add_completion=False
+)
 
 _Fault = Annotated[
     str, typer.Option(metavar="TEXT", help="Description of the fault, such as 'job 7 starts too late'.")

@@ -1,8 +1,10 @@
 """Formatting of quantities. Internally, all quantities are in SI units and float64 seconds."""
 
 import math
+from collections.abc import Mapping
 
 __all__ = [
+    "format_amounts",
     "format_duration",
     "format_energy",
     "format_latency",
@@ -14,6 +16,8 @@ __all__ = [
 
 # Above this value, float64 has a resolution of less than halves, and digits are not informative.
 _TOO_LONG = 1e15
+# From here on, amounts of memory are shown without fractions.
+_WHOLE = 100
 
 
 def format_number(value: float) -> str:
@@ -73,6 +77,26 @@ def format_duration(seconds: float) -> str:
     days, hour = divmod(hours, 24)
     clock = f"{hour:02}:{minute:02}:{second:02}"
     return f"{sign}{days} d {clock}" if days else f"{sign}{clock}"
+
+
+def format_amounts(amounts: Mapping[str, int]) -> str:
+    """Format amounts of resources: cores and GPUs by number, memory (`mem`, kB of 1,024 bytes) in GiB or TiB.
+
+    Examples
+    --------
+    >>> format_amounts({"core": 240, "mem": 120_000_000, "licence": 3})
+    '240 cores, 114 GiB memory, 3 licence'
+    """
+    return ", ".join(_amount(name, amount) for name, amount in amounts.items())
+
+
+def _amount(name: str, amount: int) -> str:
+    if name == "mem":
+        unit, size = ("TiB", 2**30) if amount >= 10_000 * 2**20 else ("GiB", 2**20)
+        value = amount / size
+        return f"{value:,.0f} {unit} memory" if value >= _WHOLE else f"{value:.3g} {unit} memory"
+    nouns = {"core": ("core", "cores"), "gpu": ("GPU", "GPUs")}.get(name, (name, name))
+    return f"{amount:,} {nouns[amount != 1]}"
 
 
 def format_power(watts: float) -> str:

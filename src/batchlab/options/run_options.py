@@ -161,8 +161,8 @@ class RunOptions:
     overheads: Annotated[
         "Overheads | str | Mapping[str, Any] | None",
         Help(
-            "What jobs take besides their runs: launch=2, execution='norm(mean=0, sd=1)', "
-            "completion='uniform(low=0, high=2)'; once for each phase.",
+            "Overheads of jobs: launch=2, execution='norm(mean=0, sd=1)', "
+            "completion='uniform(low=0, high=2)'. Repeatable.",
             "PHASE=TIME",
             word="overhead",
             is_list=True,
@@ -171,8 +171,8 @@ class RunOptions:
     control: Annotated[
         "RateControl | str | Sequence[RateControl | str] | None",
         Help(
-            "Service rates of jobs: 'workload(1e5, 3e5, rates=[2, 2.66])'; once for each of several sets of "
-            "node groups.",
+            "Control of service rates: 'workload(1e5, 3e5, rates=[2, 2.66])'. Repeatable for "
+            "different node groups.",
             "SPEC",
             default="rate 1",
             is_list=True,
@@ -182,7 +182,7 @@ class RunOptions:
     reference_rate: Annotated[
         float,
         Help(
-            "Units of work in a second of run time, for jobs without a column work.",
+            "Units of work per second of run time, for jobs without a column work.",
             "R",
             tables="needs the work of each job",
         ),
@@ -209,7 +209,7 @@ class RunOptions:
     explain: Annotated[
         bool,
         Help(
-            "Record what would have to go for each waiting job to start: gates.csv in --out. Rules none, "
+            "Record what holds back each waiting job: gates.csv in --out. For the rules none, "
             "first_fit and easy.",
             tables="records the run",
         ),

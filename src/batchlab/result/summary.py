@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from batchlab.core.lazy import deferred
 from batchlab.core.text_tables import Facts, Table, render
-from batchlab.core.units import format_duration, format_energy, format_latency, format_power, format_rate
+from batchlab.core.units import (
+    format_amounts,
+    format_duration,
+    format_energy,
+    format_latency,
+    format_power,
+    format_rate,
+)
 from batchlab.result.aggregates import AGGREGATES, QUANTITIES, STATISTICS, number, of_resource, percent
 
 if TYPE_CHECKING:
@@ -161,9 +168,8 @@ def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Itera
     tuple
         A name and a text.
     """
-    total = ", ".join(f"{amount:,} {name}" for name, amount in system.total.items())
     called = f"{system.name}, " if system.name else ""
-    yield "system", f"{called}{_plural(system.nodes, 'node')}, {total} in all"
+    yield "system", f"{called}{_plural(system.nodes, 'node')}, {format_amounts(system.total)}"
     if system.note:
         yield "", system.note
     written = {"control": ", ".join(map(str, options.controls))}

@@ -31,26 +31,28 @@ class LogOptions:
         ),
     ] = None
     invalid: Annotated[InvalidAction, Help("Jobs that break a rule: drop them, or stop.")] = "drop"
-    processors: Annotated[ProcessorField, Help("What of a log is taken first as processors.")] = "requested"
+    processors: Annotated[
+        ProcessorField, Help("Processors of a job: requested or allocated; the other if missing.")
+    ] = "requested"
     use_memory: Annotated[
         bool | None,
         Help(
-            "Jobs of a log ask for memory too: mem, in kB.",
+            "Jobs of a log request memory: mem, in kB.",
             default="for data sets, and for accounting logs on a slurm.conf that gives memory to jobs",
         ),
     ] = None
     log_events: Annotated[
         bool,
         Help(
-            "Replay what happened to jobs in the log: those that were cancelled before they started are "
-            "cancelled after the same wait, else they are jobs of 0 s; those that were cancelled, killed, "
-            "requeued or suspended while they ran are so after the same run time, else they complete."
+            "Replay cancellations, kills, requeues and suspensions of the log: of waiting jobs "
+            "after the same wait, of running jobs after the same run time. Otherwise jobs "
+            "complete."
         ),
     ] = True
     timezone: Annotated[
         str | None,
         Help(
-            "Time zone of the time stamps of a log, as Europe/Berlin.",
+            "Time zone of the time stamps of a log, such as Europe/Berlin.",
             "NAME",
             "UTC, or the mapping's one",
             tables="is about other formats than SWF",
@@ -59,7 +61,7 @@ class LogOptions:
     time_format: Annotated[
         str | None,
         Help(
-            "Form of times in a log of Slurm, as SLURM_TIME_FORMAT.",
+            "Format of times in a Slurm log, as SLURM_TIME_FORMAT.",
             "FORM",
             "ISO 8601 or %s",
             tables="is about other formats than SWF",
@@ -92,11 +94,11 @@ class LogOptions:
 class ReadingOptions(LogOptions):
     """The options for reading any job file, shared by commands and experiments."""
 
-    log_format: Annotated[LogFormat | None, Help("What the log is.", default="known by its content")] = None
+    log_format: Annotated[LogFormat | None, Help("Format of the log.", default="known by its content")] = None
     fields: Annotated[
         str | None,
         Help(
-            "Fields of a dump of sacct without a header, as in its --format: JobID,Submit,Start,…",
+            "Fields of a sacct dump without a header, as in sacct --format: JobID,Submit,Start,…",
             "NAMES",
             tables="is about other formats than SWF",
         ),
@@ -104,7 +106,7 @@ class ReadingOptions(LogOptions):
     delimiter: Annotated[
         str | None,
         Help(
-            "End of a field in a dump of sacct.",
+            "Field delimiter of a sacct dump.",
             "TEXT",
             "found in the header, or |",
             tables="is about other formats than SWF",
@@ -113,7 +115,7 @@ class ReadingOptions(LogOptions):
     mapping: Annotated[
         str | None,
         Help(
-            "What the columns of a data set hold: a name (batchlab traces list) or a TOML file.",
+            "Mapping of the columns of a data set: a name (batchlab traces list) or a TOML file.",
             "NAME|FILE",
             "found by the columns",
             tables="is about other formats than SWF",
@@ -122,7 +124,7 @@ class ReadingOptions(LogOptions):
     unlimited: Annotated[
         float | None,
         Help(
-            "Time limit of jobs of a log without one, seconds.",
+            "Time limit of jobs without one, seconds.",
             "S",
             "a year, for plans only",
             tables="is about other formats than SWF",

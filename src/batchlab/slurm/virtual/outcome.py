@@ -12,7 +12,7 @@ import polars as pl
 
 from batchlab import adequacy
 from batchlab.adequacy import compare
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_amounts, format_duration
 from batchlab.errors import AdequacyError, ResultError, reason_of
 from batchlab.result import metrics
 from batchlab.result.manifest import file_identity, versions
@@ -198,7 +198,7 @@ class Outcome:
         span = format_duration(max((job.submit_time for job in self.submissions), default=0.0))
         yield "stream", f"{len(self.submissions):,} jobs submitted over {span}"
         cores = sum(node.cores for node in self.nodes)
-        yield "cluster", f"{len(self.nodes)} virtual nodes, {cores:,} core in all"
+        yield "cluster", f"{len(self.nodes)} virtual nodes, {format_amounts({'core': cores})}"
         if self.real is not None:
             late = self.real.lateness()
             yield (
