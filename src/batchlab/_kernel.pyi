@@ -293,6 +293,43 @@ class OutcomeColumns(TypedDict):
     range_tasks: NDArray[np.uint32]
     allocated: NDArray[np.int64]
 
+class MainThreadState(TypedDict):
+    phase: float
+    called: float | None
+    called_for_all: float | None
+    wanted: bool
+    may_differ: bool
+    met_no_room: bool
+    loop_called: float | None
+    put_off: bool | None
+
+class BackfillThreadState(TypedDict):
+    ended: float | None
+    wakes: float
+    changed: float | None
+    may_differ: bool
+    holds_until: float | None
+    goes_on: bool
+    length: float
+    rests: bool
+
+class KnownJob(TypedDict):
+    row: int
+    entered: float | None
+    again: float | None
+    victims: float | None
+    uncalled: bool
+    called: float | None
+    ages_from: float | None
+    over_time_limit: float | None
+
+class ControllerColumns(TypedDict):
+    main: MainThreadState
+    backfill: BackfillThreadState | None
+    weights: list[int]
+    jobs: list[KnownJob]
+    arrays: list[tuple[int, float]]
+
 class InitialColumns(TypedDict):
     time: float
     decided: bool
@@ -313,6 +350,7 @@ class InitialColumns(TypedDict):
     last_node: int | None
     drained: list[int] | None
     usage: list[tuple[int, float, float, float, float]]
+    controller: ControllerColumns | None
 
 class PresentColumns(InitialColumns):
     first_submission: float

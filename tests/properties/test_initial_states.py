@@ -2,15 +2,22 @@
 
 import os
 from collections import Counter
+from random import Random
 
 import pytest
 
-from support.initial_cases import begun_case, cut_differences, featured, handmade_differences
+import batchlab as bl
+from batchlab.policy import Policy
+from properties.test_slurm_runs import expected, parameters_of, simulation_of, starts_of
+from support.initial_cases import begun_case, cut_differences, featured, handmade_differences, stored
 from support.schedule_cases import BACKFILLS
+from support.slurm_run_cases import SlurmCase, random_case
+from support.slurm_run_cases import begun_case as begun_slurm_case
 
 CASES = 360
 BY_HAND = 300
 CHUNKS = 12
+SLURM_CASES = 24
 # `BATCHLAB_CASES=100000 pytest -m campaign tests/properties/test_initial_states.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "3000"))
 CAMPAIGN_CHUNK = 250
@@ -66,6 +73,65 @@ def test_coverage() -> None:
     assert min(states[name] for name in names) > 20
 
 
+def policy_of(case: SlurmCase) -> Policy:
+    """Return the policy of a run under Slurm's controller."""
+    return Policy(case.order, backfill="slurm", slurm=parameters_of(case))
+
+
+def check_slurm_cut(number: int) -> bool:
+    """Cut a run under Slurm's controller and begin it again; True if the run had a state at that instant."""
+    case, rng, steps = random_case(number), Random(number), 0  # noqa: S311 - no secret
+    whole, cut = (simulation_of(case, policy_of(case)) for _ in range(2))
+    while whole.step():
+        steps += 1
+    for _ in range(rng.randint(1, max(1, steps))):
+        cut.step()
+    try:
+        state = stored(cut.initial_state(), rng)
+    except bl.SimulationError as error:
+        return is_stated(str(error))
+    again = simulation_of(case, policy_of(case), state)
+    again.run_until()
+    names = ("job_id", "state", "start_time", "end_time", "nodes")
+    before, after = (each.result().jobs.select(names) for each in (whole, again))
+    assert after.equals(before), f"random_case({number}), cut at {state.time}"
+    return True
+
+
+def is_stated(reason: str) -> bool:
+    """Fail unless the reason names a part that a state does not hold; return False."""
+    assert "an initial state does not hold" in reason
+    return False
+
+
+def check_slurm_by_hand(number: int) -> Counter[str]:
+    """Compare a run under Slurm's controller that begins in a state made by hand with the reference."""
+    case, begun = begun_slurm_case(number)
+    rows: list[dict[str, object]] = [
+        {"job_id": row, "start_time": start, "nodes": [*nodes], "node_tasks": [*tasks]}
+        for row, (start, spread) in begun.running.items()
+        for nodes, tasks in [zip(*spread, strict=True)]
+    ]
+    rows += [{"job_id": row, "state": "completed", "end_time": begun.time} for row in begun.over]
+    simulation = simulation_of(case, policy_of(case), bl.InitialState(begun.time, rows))
+    simulation.run_until()
+    places = expected(case, begun)
+    assert starts_of(simulation.result()) == places, f"begun_case({number})"
+    return Counter(running=len(begun.running), started=len(places) - len(begun.running))
+
+
+def test_slurm_cut_and_begun_again() -> None:
+    """The state has the calls of the controller, and its records of jobs."""
+    states = [check_slurm_cut(number) for number in range(SLURM_CASES)]
+    assert 100 * sum(states) >= MOST * len(states)
+
+
+def test_slurm_by_hand() -> None:
+    """Its threads begin to wake at the time of the state; the same as the reference."""
+    seen = sum((check_slurm_by_hand(number) for number in range(SLURM_CASES)), Counter[str]())
+    assert min(seen[name] for name in ("running", "started")) > 20
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("begin", range(0, CAMPAIGN, CAMPAIGN_CHUNK))
 def test_campaign(begin: int) -> None:
@@ -73,3 +139,6 @@ def test_campaign(begin: int) -> None:
     for number in range(begin, min(begin + CAMPAIGN_CHUNK, CAMPAIGN)):
         check_cut(1_000_000 + number)
         check_by_hand(1_000_000 + number)
+        if number % 5 == 0:
+            check_slurm_cut(1_000_000 + number)
+            check_slurm_by_hand(1_000_000 + number)

@@ -14,7 +14,7 @@ import pytest
 import batchlab as bl
 from batchlab.options import Overheads
 from batchlab.policy import Policy, SlurmParameters
-from reference.slurm_jobs import Controller, Rules
+from reference.slurm_jobs import Begun, Controller, Rules
 from reference.slurm_runs import Place, run
 from support.slurm_machine_parameters import parameters_on
 from support.slurm_run_cases import SlurmCase, random_case
@@ -39,6 +39,15 @@ def parameters_of(case: SlurmCase) -> SlurmParameters:
 
 def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
     """Run a case in the package."""
+    simulation = simulation_of(case, policy)
+    simulation.run_until()
+    return simulation.result()
+
+
+def simulation_of(
+    case: SlurmCase, policy: Policy, initial_state: bl.InitialState | None = None
+) -> bl.Simulation:
+    """Return the simulation of a case, which may begin in a state."""
     machine = case.machine
     features = case.features or [""] * len(machine.nodes)
     alike = groupby(zip(machine.nodes, machine.weights(), features, strict=True))
@@ -99,8 +108,15 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
     overheads = Overheads(launch=case.launch, completion=case.completion, counted=False)
     workload = bl.Workload.from_table(table, overrun="keep")
     events = events_of(case)
-    return bl.simulate(
-        workload, system, policy, walltime="kill", overheads=overheads, job_check="none", events=events
+    return bl.Simulation(
+        workload,
+        system,
+        policy,
+        walltime="kill",
+        overheads=overheads,
+        job_check="none",
+        events=events,
+        initial_state=initial_state,
     )
 
 
@@ -171,8 +187,8 @@ def starts_of(result: bl.Result) -> dict[int, Place]:
     return {row: (start, tuple(spread[row])) for row, start in started}
 
 
-def expected(case: SlurmCase) -> dict[int, Place]:
-    """Run a case in the reference."""
+def expected(case: SlurmCase, begun: Begun | None = None) -> dict[int, Place]:
+    """Run a case in the reference, from its begin or in a state."""
     machine, controller = case.machine, case.controller
     overheads = {"launch": case.launch, "completion": case.completion}
     return run(
@@ -184,6 +200,7 @@ def expected(case: SlurmCase) -> dict[int, Place]:
         order=case.order,
         rules=case.rules,
         reservations=case.reservations,
+        begun=begun,
         **overheads,
     )
 

@@ -32,9 +32,13 @@ class Ages:
         max_age, period = AGEING[self.order]
         while (time := self.origin + self.done * period) <= now:
             self.done += 1
-            for job, (call, eligible) in self.called.items():
-                if call < time:
-                    self.factors[job] = min((floor(time) - floor(eligible)) / max_age, 1.0)
+            self.calculate_at(time, max_age)
+
+    def calculate_at(self, time: float, max_age: float) -> None:
+        """Calculate the factors of a time."""
+        for job, (call, eligible) in self.called.items():
+            if call < time:
+                self.factors[job] = min((floor(time) - floor(eligible)) / max_age, 1.0)
 
     def call(self, jobs: dict[SlurmJob, float], requeued: Container[SlurmJob], now: float) -> None:
         """Let the jobs age that a call has in its queue, each from when it became eligible.
@@ -48,6 +52,15 @@ class Ages:
         for job, eligible in new.items():
             of_array = max(self.arrays[tasks[job]], job.submit_time) if job in tasks else eligible
             self.called[job] = now, of_array
+
+    def recall(self, jobs: dict[SlurmJob, float]) -> None:
+        """Count jobs that wait at the begin of the run as called when they became eligible."""
+        self.call(jobs, {}, -inf)
+        for job, eligible in jobs.items():
+            self.called[job] = eligible, self.called[job][1]
+        if self.order in AGEING and self.done:
+            max_age, period = AGEING[self.order]
+            self.calculate_at(self.origin + (self.done - 1) * period, max_age)
 
     def forget(self, job: SlurmJob) -> None:
         """Let a job have no age: it waits again."""

@@ -1,10 +1,10 @@
 """What goes into runs under Slurm's controller: jobs, what happens from outside, rules, parameters (S25)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, floor
 
-__all__ = ["AGED", "KEYS", "Controller", "DrainedNode", "Kept", "Requeue", "Rules", "SlurmJob"]
+__all__ = ["AGED", "KEYS", "Begun", "Controller", "DrainedNode", "Kept", "Requeue", "Rules", "SlurmJob"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,15 @@ class Kept:
     nodes: frozenset[int]
     begin: float
     end: float
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A state in which a run begins (S28): its time, starts and places of running jobs, jobs over."""
+
+    time: float
+    running: Mapping[int, tuple[float, tuple[tuple[int, int], ...]]] = field(default_factory=dict)
+    over: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

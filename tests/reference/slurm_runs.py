@@ -9,7 +9,7 @@ from reference.slurm import Verdict, Waiting, begun, main_begun, suitable_of
 from reference.slurm_ages import Ages
 from reference.slurm_asking import fits_idle, least_nodes, suitable, tasks_of_node, whole
 from reference.slurm_cycle import Cycle
-from reference.slurm_jobs import KEYS, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
+from reference.slurm_jobs import KEYS, Begun, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
 from reference.slurm_selection import Machine, Weights, evaluate
 
 __all__ = ["Place", "run"]
@@ -31,6 +31,7 @@ class Run:
     order: str
     rules: Rules
     reservations: Sequence[Kept]
+    begun: Begun | None = None
     now: float = 0.0
     queue: list[SlurmJob] = field(default_factory=list)
     holding: dict[SlurmJob, tuple[float, list[Allotment], float]] = field(default_factory=dict)
@@ -380,6 +381,9 @@ class Run:
     def take_events(self) -> bool:
         """Take what happens now; whether nodes were released."""
         arrived = [job for job in self.jobs if job.submit_time == self.now]
+        if self.begun is not None and self.now == self.begun.time:
+            arrived = []
+            self.begin_in(self.begun)
         requeued, ended = self.take_requeues()
         fallen = self.take_fallen()
         requeued += [job for job in fallen if self.may_wait_again(job)]
@@ -401,9 +405,39 @@ class Run:
         self.is_wanted |= bool(arrived) or turned or (bool(gone) and not self.calls_at_once())
         return bool(gone)
 
+    def begin_in(self, begun: Begun) -> None:
+        """Begin in a state: jobs run, wait or are over, and everything has changed (S28)."""
+        by_row = {job.row: job for job in self.jobs}
+        for row, (start, spread) in begun.running.items():
+            job, self.now = by_row[row], start
+            nodes = {node for node, _ in spread}
+            partition = next(each for each in job.partitions if nodes <= self.machine.partitions[each][0])
+            self.queue.append(job)
+            self.start(job, self.entry(job, partition), self.held_on(job, partition, spread))
+            self.places[row] = start, spread
+        self.now = begun.time
+        here = [job for job in self.jobs if job.submit_time <= begun.time]
+        self.queue = [job for job in here if job.row not in begun.over and job not in self.holding]
+        self.eligible |= {job: job.submit_time for job in self.queue}
+        begins = [each.begin for each in self.reservations] + [0.0]
+        waiting = [job for job in self.queue if self.may_start(job)]
+        since = {job: max(floor(self.eligible[job]), begins[job.at_reservation]) for job in waiting}
+        self.ages.recall(since)
+        self.change()
+        self.is_wanted = True
+
+    def held_on(self, job: SlurmJob, partition: int, spread: tuple[tuple[int, int], ...]) -> list[Allotment]:
+        """Return the allotments of a job on nodes with so many of its tasks on each."""
+        entry, machine = self.entry(job, partition), self.machine
+        if machine.select == "linear":
+            return [Allotment(node, machine.nodes[node][0], machine.nodes[node][1]) for node, _ in spread]
+        cpus = {node: machine.nodes[node][0] if job.exclusive else tasks * job.cpus for node, tasks in spread}
+        return [machine.allotment(entry, node, cpus[node]) for node in cpus]
+
     def take_requeues(self) -> tuple[list[SlurmJob], list[SlurmJob]]:
         """Take jobs from their nodes; give those that wait again, and those that had only to leave."""
-        rows = {each.row for each in self.requeues if each.time == self.now}
+        begin = -inf if self.begun is None else self.begun.time
+        rows = {each.row for each in self.requeues if begin < each.time == self.now}
         may_be = [(job, over) for job, (_, _, over) in self.holding.items() if job.requeue]
         taken = [(job, over) for job, over in may_be if job.row in rows]
         again = [job for job, over in taken if over >= self.now]
@@ -434,6 +468,8 @@ class Run:
         return self.make_cycle() if self.cycle is not None or has_work else self.now + 1
 
     def next_event(self) -> float:
+        if self.begun is not None and self.now < self.begun.time:
+            return self.begun.time
         times = [job.submit_time for job in self.jobs]
         times += [time for each in self.drained for time in (each.begin, each.end)]
         times += [each.time for each in self.requeues]
@@ -455,8 +491,12 @@ def run(
     order: str = "fcfs",
     rules: Rules | None = None,
     reservations: Sequence[Kept] = (),
+    begun: Begun | None = None,
 ) -> dict[int, Place]:
-    """Give when and where each job starts, with how many tasks on each node; some jobs never start."""
+    """Give when and where each job starts, with how many tasks on each node; some jobs never start.
+
+    A run may begin in a state.
+    """
     state = Run(
         machine,
         controller,
@@ -468,9 +508,11 @@ def run(
         order,
         rules or Rules(),
         reservations,
+        begun,
     )
     interval, period = controller.sched_interval, 1 + controller.main_lag
     first = min([job.submit_time for job in jobs] + [each.begin for each in drained])
+    first = first if begun is None else begun.time
     origin = controller.main_phase + floor(first / interval) * interval
     state.main_latest = state.full_latest = floor(origin) - interval
     number, state.now = -interval, first - 1.0

@@ -189,8 +189,6 @@ def test_what_is_not_supported() -> None:
     """Predictors learn, and schedulers in Python remember: both are refused, with what it is."""
     with pytest.raises(bl.SimulationError, match="does not support predictors"):
         starts(bl.InitialState(70, [RUNNING]), "easy(predictor=last_two)")
-    with pytest.raises(bl.SimulationError, match="does not support slurm"):
-        starts(bl.InitialState(70, [RUNNING]), "slurm")
     simulation = bl.Simulation(workload(), SYSTEM, bl.ExternalScheduler())
     for point in simulation.decision_points():
         for job in point.view.candidates():
@@ -221,3 +219,58 @@ def test_files_that_are_none(text: str, message: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(bl.WorkloadError, match=rf"state\.csv: .*{message}"):
         bl.InitialState.read(path)
+
+
+def under_slurm() -> bl.InitialState:
+    """Return a state of a run under Slurm's controller, in which a job runs and two wait."""
+    simulation = bl.Simulation(workload(), SYSTEM, "slurm")
+    simulation.run_until(70)
+    return simulation.initial_state()
+
+
+def test_what_a_controller_remembers(tmp_path: Path) -> None:
+    """A state of a run under `slurm` has the calls of the controller, also in a file."""
+    state = under_slurm()
+    assert state.controller is not None
+    assert [each["job_id"] for each in state.controller["jobs"]] == [1, 2, 3]
+    undisturbed = bl.simulate(workload(), SYSTEM, "slurm").jobs["start_time"].to_list()
+    assert starts(state, "slurm") == undisturbed
+    state.write(tmp_path / "state.csv")
+    assert bl.InitialState.read(tmp_path / "state.csv").controller == state.controller
+    assert starts(tmp_path / "state.csv", "slurm") == undisturbed
+
+
+def test_a_controller_that_has_just_started() -> None:
+    """Without what it remembers, its threads begin to wake at the time of the state."""
+    state = bl.InitialState(70)
+    assert starts(state, "slurm(backfill=False, main_phase=10)")[0] == 70.0
+    assert starts(state, "slurm(backfill=False, main_phase=0.5)")[0] == 70.5
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "rule"),
+    [
+        ("main", {"phase": 0}, "main has no 'called'"),
+        ("weights", 1, "weights = 1; must be a list"),
+        ("weights", [-1], "weights = -1"),
+        ("arrays", [3], "must be pairs of an array_id and a time"),
+        ("calls", 1, "unknown entry 'calls'"),
+    ],
+)
+def test_wrong_controllers(place: str, value: object, rule: str) -> None:
+    """What no controller remembers is refused, with its place."""
+    controller = {**(under_slurm().controller or {}), place: value}
+    with pytest.raises(bl.errors.WorkloadError, match=rule):
+        bl.InitialState(70, controller=controller)
+
+
+def test_controllers_of_other_runs() -> None:
+    """A controller fits the policy, the machine and the jobs."""
+    state = under_slurm()
+    with pytest.raises(bl.errors.SimulationError, match="the policy has no controller"):
+        starts(state, "easy")
+    with pytest.raises(bl.errors.SimulationError, match="backfill thread"):
+        starts(state, "slurm(backfill=False)")
+    known = [{**each, "job_id": 9} for each in (state.controller or {})["jobs"]]
+    with pytest.raises(bl.errors.WorkloadError, match=r"job_id = 9; must be a job of the workload"):
+        starts(bl.InitialState(70, controller={**(state.controller or {}), "jobs": known}), "slurm")

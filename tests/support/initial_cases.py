@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from reference import Job
     from reference.model import Placement
 
-__all__ = ["Begun", "begun_case", "cut_differences", "featured", "handmade_differences"]
+__all__ = ["Begun", "begun_case", "cut_differences", "featured", "handmade_differences", "stored"]
 
 
 class Begun(NamedTuple):

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import floor
 from random import Random
 
 from batchlab.slurm import Precedence
 from reference.slurm_ages import AGEING
-from reference.slurm_jobs import AGED, KEYS, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
+from reference.slurm_asking import suitable, tasks_of_node, whole
+from reference.slurm_jobs import AGED, KEYS, Begun, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
 from reference.slurm_selection import Machine
 
 
@@ -316,3 +318,47 @@ def random_case(number: int) -> SlurmCase:
     case = replace(case, order=AGED) if rng.random() < 0.2 else case
     kill_wait = float(case.controller.kill_wait)
     return replace(case, machine=replace(case.machine, kill_wait=kill_wait, over_times=over))
+
+
+def begun_case(number: int) -> tuple[SlurmCase, Begun]:
+    """Return a run, and a state made by hand in which it begins: some jobs run, some are over."""
+    rng, case = Random(f"begun {number}"), random_case(number)  # noqa: S311  # no secret
+    time = rng.choice(case.jobs).submit_time + rng.choice((0.0, 0.0, 0.25, 3.0, 40.5))
+    running: dict[int, tuple[float, tuple[tuple[int, int], ...]]] = {}
+    over, jobs, left = set[int](), list(case.jobs), [list(node) for node in case.machine.nodes]
+    for job in rng.sample(case.jobs, len(case.jobs)):
+        if job.submit_time > time or rng.random() < 0.4:
+            continue
+        start = rng.choice((job.submit_time, max(time - 2.75, job.submit_time), time))
+        spread = spread_of(job, left, case)
+        if job.submit_time < time and rng.random() < 0.2:
+            over.add(job.row)
+        elif spread and job.reservation is None and floor(start) + job.limit > time + 1:
+            run_time = max(job.run_time, time - start + rng.choice((0.0, 0.5, 8.25)))
+            jobs[job.row] = replace(job, run_time=run_time)
+            running[job.row] = start, spread
+            take(job, left, spread, case)
+    starts = sorted(running.items(), key=lambda each: (each[1][0], each[0]))
+    return replace(case, jobs=jobs), Begun(time, dict(starts), frozenset(over))
+
+
+def spread_of(job: SlurmJob, left: list[list[int]], case: SlurmCase) -> tuple[tuple[int, int], ...]:
+    """Return nodes with tasks of a job in its first partition; empty if it has no room."""
+    machine, missing = case.machine, job.tasks
+    partition, is_whole, spread = job.partitions[0], whole(machine, job), list[tuple[int, int]]()
+    for node in suitable(machine, job, partition):
+        is_idle = left[node] == list(machine.nodes[node])
+        room = tasks_of_node(machine, job, partition) if is_whole else slots_of(job, left[node])
+        tasks = min(room if is_idle or not is_whole else 0, missing)
+        if tasks:
+            spread.append((node, tasks))
+            missing -= tasks
+    return () if missing else tuple(sorted(spread))
+
+
+def take(job: SlurmJob, left: list[list[int]], spread: tuple[tuple[int, int], ...], case: SlurmCase) -> None:
+    """Take the nodes of a job."""
+    for node, tasks in spread:
+        asked = job.cpus, job.memory, job.gpus
+        for kind, amount in enumerate(asked[: len(left[node])]):
+            left[node][kind] -= left[node][kind] if whole(case.machine, job) else amount * tasks

@@ -195,9 +195,16 @@ impl Scenario {
     /// does.
     #[must_use]
     pub fn request_on(&self, slot: u32, placement: &[NodeTasks]) -> Option<&Request> {
-        let mut requests = self.alternatives(slot).iter().map(|&request| self.requests.get(request));
+        self.request_id_on(slot, placement).map(|request| self.requests.get(request))
+    }
+
+    /// The id of that request.
+    #[must_use]
+    pub fn request_id_on(&self, slot: u32, placement: &[NodeTasks]) -> Option<u32> {
         let has = |set, part: &NodeTasks| self.node_sets.contains(set, part.node);
-        requests.find(|request| placement.iter().all(|part| has(request.nodes, part)))
+        let has_all =
+            |&request: &u32| placement.iter().all(|part| has(self.requests.get(request).nodes, part));
+        self.alternatives(slot).iter().copied().find(has_all)
     }
 
     /// The least amount of a resource that a job needs.

@@ -1,6 +1,6 @@
 //! Initial states: columns in, columns out.
 use batchlab_kernel::cluster::NodeTasks;
-use batchlab_kernel::scheduler::PlannedStart;
+use batchlab_kernel::scheduler::{BackfillState, ControllerState, KnownJob, MainState, PlannedStart};
 use batchlab_kernel::simulation::{InitialFault, InitialJob, InitialState, InitialUsage};
 use batchlab_kernel::workload::{JobState, Rejection};
 use numpy::{IntoPyArray, PyReadonlyArray1, PyUntypedArrayMethods};
@@ -38,6 +38,132 @@ pub struct InitialColumns<'py> {
     last_node: Option<u32>,
     drained: Option<Vec<u32>>,
     usage: Vec<UsageRow>,
+    controller: Option<ControllerColumns>,
+}
+
+/// What Slurm's controller remembers. Times in seconds; None: never.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct ControllerColumns {
+    main: MainColumns,
+    backfill: Option<BackfillColumns>,
+    weights: Vec<u32>,
+    jobs: Vec<KnownRow>,
+    arrays: Vec<(u32, f64)>,
+}
+
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct MainColumns {
+    phase: f64,
+    called: Option<f64>,
+    called_for_all: Option<f64>,
+    wanted: bool,
+    may_differ: bool,
+    met_no_room: bool,
+    loop_called: Option<f64>,
+    put_off: Option<bool>,
+}
+
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct BackfillColumns {
+    ended: Option<f64>,
+    wakes: f64,
+    changed: Option<f64>,
+    may_differ: bool,
+    holds_until: Option<f64>,
+    goes_on: bool,
+    length: f64,
+    rests: bool,
+}
+
+/// What is known of a job, by its row.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct KnownRow {
+    row: u32,
+    entered: Option<f64>,
+    again: Option<f64>,
+    victims: Option<f64>,
+    uncalled: bool,
+    called: Option<f64>,
+    ages_from: Option<f64>,
+    over_time_limit: Option<f64>,
+}
+
+impl From<&ControllerColumns> for ControllerState {
+    fn from(given: &ControllerColumns) -> Self {
+        let MainColumns {
+            phase,
+            called,
+            called_for_all,
+            wanted,
+            may_differ,
+            met_no_room,
+            loop_called,
+            put_off,
+        } = given.main;
+        let main = MainState {
+            phase,
+            called,
+            called_for_all,
+            wanted,
+            may_differ,
+            met_no_room,
+            loop_called,
+            put_off,
+        };
+        let backfill = given.backfill.as_ref().map(|each| {
+            let &BackfillColumns { ended, wakes, changed, may_differ, holds_until, goes_on, length, rests } =
+                each;
+            BackfillState { ended, wakes, changed, may_differ, holds_until, goes_on, length, rests }
+        });
+        let known = |each: &KnownRow| {
+            let &KnownRow { row, entered, again, victims, uncalled, called, ages_from, over_time_limit } =
+                each;
+            KnownJob { job: row, entered, again, victims, uncalled, called, ages_from, over_time_limit }
+        };
+        let jobs = given.jobs.iter().map(known).collect();
+        Self { main, backfill, weights: given.weights.clone(), jobs, arrays: given.arrays.clone() }
+    }
+}
+
+impl From<&ControllerState> for ControllerColumns {
+    fn from(state: &ControllerState) -> Self {
+        let MainState {
+            phase,
+            called,
+            called_for_all,
+            wanted,
+            may_differ,
+            met_no_room,
+            loop_called,
+            put_off,
+        } = state.main;
+        let main = MainColumns {
+            phase,
+            called,
+            called_for_all,
+            wanted,
+            may_differ,
+            met_no_room,
+            loop_called,
+            put_off,
+        };
+        let backfill = state.backfill.map(|each| {
+            let BackfillState { ended, wakes, changed, may_differ, holds_until, goes_on, length, rests } =
+                each;
+            BackfillColumns { ended, wakes, changed, may_differ, holds_until, goes_on, length, rests }
+        });
+        let known = |each: &KnownJob| {
+            let &KnownJob { job, entered, again, victims, uncalled, called, ages_from, over_time_limit } =
+                each;
+            KnownRow { row: job, entered, again, victims, uncalled, called, ages_from, over_time_limit }
+        };
+        let jobs = state.jobs.iter().map(known).collect();
+        Self { main, backfill, weights: state.weights.clone(), jobs, arrays: state.arrays.clone() }
+    }
 }
 
 /// Nodes of jobs: where those of each job begin, and the number of tasks on each node.
@@ -64,6 +190,10 @@ impl InitialColumns<'_> {
             (each.job as usize) < jobs && each.placement.iter().chain(reserved).all(is_node)
         };
         let described = described.filter(|described| described.iter().all(is_sound));
+        let controller = self.controller.as_ref().map(ControllerState::from);
+        let is_known = |each: &KnownJob| (each.job as usize) < jobs;
+        let knows = controller.iter().flat_map(|controller| &controller.jobs).all(is_known);
+        let described = described.filter(|_| knows);
         let drained = self.drained.clone().filter(|drained| drained.is_sorted());
         let (Some(described), true) = (described, self.time.is_finite()) else {
             return Err(PyValueError::new_err("the columns of the initial state do not fit the run"));
@@ -78,7 +208,7 @@ impl InitialColumns<'_> {
         let usage = usage.collect();
         let (time, decided) = (self.time, self.decided);
         let last_node = self.last_node.filter(|&node| node < nodes);
-        Ok(InitialState { time, decided, jobs: described, last_node, drained, usage })
+        Ok(InitialState { time, decided, jobs: described, last_node, drained, usage, controller })
     }
 
     fn job(&self, at: usize) -> Option<InitialJob> {
@@ -145,6 +275,7 @@ pub fn columns<'py>(py: Python<'py>, state: &InitialState) -> PyResult<Bound<'py
     result.set_item("drained", state.drained.clone())?;
     let usage = state.usage.iter().map(|each| (each.node, each.value, each.time, each.rate, each.factor));
     result.set_item("usage", usage.collect::<Vec<UsageRow>>())?;
+    result.set_item("controller", state.controller.as_ref().map(ControllerColumns::from))?;
     Ok(result)
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -12,13 +12,14 @@ import polars as pl
 from batchlab.accounting.fair_share import AccountTree
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 from batchlab.errors import SimulationError, SystemDescriptionError, WorkloadError, shown
-from batchlab.simulation.initial_state import INITIAL_COLUMNS, USAGE_COLUMNS, InitialState
+from batchlab.simulation.initial_state import INITIAL_COLUMNS, USAGE_COLUMNS, Controller, InitialState
+from batchlab.simulation.priorities import array_numbers
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab import _kernel
-    from batchlab._kernel import InitialColumns
+    from batchlab._kernel import ControllerColumns, InitialColumns
     from batchlab.policy import Policy
     from batchlab.system import System
     from batchlab.workload import Workload
@@ -75,9 +76,6 @@ def begin_in(
     SimulationError
         If the run has something that an initial state does not hold.
     """
-    if policy.backfill == "slurm":
-        rule = "an initial state does not support slurm, whose controller remembers its calls"
-        raise SimulationError(f"initial_state with {policy}: {rule}.")
     jobs = _jobs_of(state, workload)
     columns: InitialColumns = {
         "time": state.time,
@@ -86,6 +84,7 @@ def begin_in(
         "last_node": state.last_node,
         "drained": _drained(state, system),
         "usage": _usage_rows(state, system),
+        "controller": _controller_rows(state, workload),
     }
     try:
         kernel.begin_in(columns)
@@ -187,6 +186,37 @@ def _usage_rows(state: InitialState, system: System) -> list[tuple[int, float, f
     return rows
 
 
+def _controller_rows(state: InitialState, workload: Workload) -> ControllerColumns | None:
+    """Name the jobs that Slurm's controller knows by their rows."""
+    if state.controller is None:
+        return None
+    ids = workload.jobs["job_id"].to_list()
+    rows = dict(zip(ids, range(len(ids)), strict=True))
+    known = []
+    for each in state.controller["jobs"]:
+        if each["job_id"] not in rows:
+            rule = "must be a job of the workload"
+            raise WorkloadError(f"initial_state: controller: jobs: job_id = {each['job_id']}; {rule}.")
+        known.append({"row": rows[each["job_id"]], **each})
+    numbers, arrays = array_numbers(workload), state.controller["arrays"]
+    if missing := {array for array, _ in arrays} - numbers.keys():
+        rule = "must be an array_id of the workload"
+        raise WorkloadError(f"initial_state: controller: arrays = {min(missing)}; {rule}.")
+    numbered = [(numbers[array], since) for array, since in arrays]
+    return cast("ControllerColumns", {**state.controller, "jobs": known, "arrays": numbered})
+
+
+def _controller(columns: ControllerColumns | None, workload: Workload) -> Controller | None:
+    """Name the jobs that Slurm's controller knows by their numbers."""
+    if columns is None:
+        return None
+    ids = workload.jobs["job_id"]
+    jobs = [{"job_id": ids[row.pop("row")], **row} for row in cast("list[dict[str, Any]]", columns["jobs"])]
+    names = {number: array for array, number in array_numbers(workload).items()}
+    arrays = [(names[number], since) for number, since in columns["arrays"]]
+    return {**columns, "jobs": jobs, "arrays": arrays}
+
+
 def present_state(kernel: _kernel.Simulation, workload: Workload, system: System) -> InitialState:
     """Return the present state of a simulation.
 
@@ -230,6 +260,7 @@ def present_state(kernel: _kernel.Simulation, workload: Workload, system: System
         drained=columns["drained"],
         last_node=columns["last_node"],
         usage=_usage_table(columns["usage"], system),
+        controller=_controller(columns["controller"], workload),
     )
 
 

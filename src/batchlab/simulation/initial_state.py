@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import polars as pl
 
@@ -19,9 +20,14 @@ from batchlab.core.vocabulary import REJECTION_REASONS
 from batchlab.errors import WorkloadError, shown, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-__all__ = ["INITIAL_COLUMNS", "OVER", "USAGE_COLUMNS", "InitialState"]
+    from batchlab.core.rules import Rule
+
+__all__ = ["INITIAL_COLUMNS", "OVER", "USAGE_COLUMNS", "Controller", "InitialState"]
+
+Controller: TypeAlias = "Mapping[str, Any]"
+"""What Slurm's controller remembers (S28), as plain values."""
 
 _NODES = pl.List(pl.UInt32)
 INITIAL_COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
@@ -58,7 +64,39 @@ OVER = ("completed", "killed", "rejected", "cancelled")
 
 _STATES = ("running", "queued", "held", *OVER)
 _SIZES = ("nodes", "reserved_nodes"), ("node_tasks", "reserved_tasks")
-_FACTS = ("time", "decided", "first_submission", "drained", "last_node", "usage")
+_FACTS = ("time", "decided", "first_submission", "drained", "last_node", "usage", "controller")
+_NEVER_OR = Optional(FINITE)
+_MAIN_THREAD: Mapping[str, Rule[object]] = {
+    "phase": FINITE,
+    "called": _NEVER_OR,
+    "called_for_all": _NEVER_OR,
+    "wanted": truth,
+    "may_differ": truth,
+    "met_no_room": truth,
+    "loop_called": _NEVER_OR,
+    "put_off": Optional(truth),
+}
+_BACKFILL_THREAD: Mapping[str, Rule[object]] = {
+    "ended": _NEVER_OR,
+    "wakes": FINITE,
+    "changed": _NEVER_OR,
+    "may_differ": truth,
+    "holds_until": _NEVER_OR,
+    "goes_on": truth,
+    "length": FINITE,
+    "rests": truth,
+}
+_KNOWN_JOB: Mapping[str, Rule[object]] = {
+    "job_id": WHOLE,
+    "entered": _NEVER_OR,
+    "again": _NEVER_OR,
+    "victims": _NEVER_OR,
+    "uncalled": truth,
+    "called": _NEVER_OR,
+    "ages_from": _NEVER_OR,
+    "over_time_limit": _NEVER_OR,
+}
+_CONTROLLER = ("main", "backfill", "weights", "jobs", "arrays")
 _MARK = "# batchlab initial state "
 _KEY = "batchlab initial state"
 
@@ -99,6 +137,9 @@ class InitialState:
         Usage of accounts: a DataFrame with ``account``, ``user`` (null for the account itself), ``usage``
         (with that of its users), and optionally ``time`` (s) of the usage [default: `time`], ``rate`` (what
         running jobs are charged per second) and ``fair_share`` (the factor of the latest calculation).
+    controller
+        What Slurm's controller remembers (S28), as a state of `Simulation.initial_state` under the policy
+        *slurm* has it. [default: its threads begin to wake at `time`]
 
     Raises
     ------
@@ -123,6 +164,7 @@ class InitialState:
     drained: tuple[int, ...] | None = None
     last_node: int | None = None
     usage: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=USAGE_COLUMNS))
+    controller: Controller | None = None
 
     def __init__(
         self,
@@ -134,6 +176,7 @@ class InitialState:
         drained: Iterable[int] | None = None,
         last_node: int | None = None,
         usage: pl.DataFrame | Iterable[Mapping[str, object]] = (),
+        controller: Controller | None = None,
     ) -> None:
         def hold(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
@@ -146,6 +189,7 @@ class InitialState:
         hold("drained", None if drained is None else _checked_nodes(drained))
         hold("last_node", check(WorkloadError, "last_node", last_node, Optional(WHOLE)))
         hold("usage", _typed(_table(usage, "usage"), USAGE_COLUMNS, "usage"))
+        hold("controller", None if controller is None else _checked_controller(controller))
 
     def __repr__(self) -> str:
         counts = self.jobs.group_by("state", maintain_order=True).len().rows() if len(self.jobs) else []
@@ -222,6 +266,7 @@ class InitialState:
             "drained": None if self.drained is None else list(self.drained),
             "last_node": self.last_node,
             "usage": self.usage.to_dicts(),
+            "controller": self.controller,
         }
 
 
@@ -276,6 +321,49 @@ def _parsed(column: pl.Series) -> pl.Series:
         numbers = None if ranges is None else [each for begin, end in ranges for each in range(begin, end)]
         lists.append(numbers)
     return pl.Series(column.name, lists, dtype=_NODES)
+
+
+def _checked_controller(given: object) -> dict[str, Any]:
+    """Check what Slurm's controller remembers, and return it as plain values."""
+    place = "initial_state: controller"
+    found = _entries(place, given, _CONTROLLER)
+    jobs, weights, arrays = (found[name] for name in ("jobs", "weights", "arrays"))
+    for name, value in (("jobs", jobs), ("weights", weights), ("arrays", arrays)):
+        if not isinstance(value, list | tuple):
+            raise WorkloadError(f"{place}: {name} = {shown(value)}; must be a list.")
+    backfill = found["backfill"]
+    return {
+        "main": _ruled(f"{place}: main", found["main"], _MAIN_THREAD),
+        "backfill": None if backfill is None else _ruled(f"{place}: backfill", backfill, _BACKFILL_THREAD),
+        "weights": [check(WorkloadError, f"{place}: weights", each, WHOLE) for each in weights],
+        "jobs": [_ruled(f"{place}: jobs", each, _KNOWN_JOB) for each in jobs],
+        "arrays": [_checked_array(f"{place}: arrays", each) for each in arrays],
+    }
+
+
+def _checked_array(place: str, given: object) -> tuple[int, float]:
+    try:
+        array, since = cast("tuple[object, object]", given)
+    except (TypeError, ValueError) as error:
+        rule = "must be pairs of an array_id and a time"
+        raise WorkloadError(f"{place} = {shown(given)}; {rule}.") from error
+    return check(WorkloadError, place, array, WHOLE), float(check(WorkloadError, place, since, FINITE))
+
+
+def _ruled(place: str, given: object, rules: Mapping[str, Rule[object]]) -> dict[str, Any]:
+    found = _entries(place, given, rules)
+    return {name: check(WorkloadError, f"{place}: {name}", found[name], rule) for name, rule in rules.items()}
+
+
+def _entries(place: str, given: object, names: Iterable[str]) -> Mapping[str, Any]:
+    """Return a mapping that must have these keys and no others."""
+    if not isinstance(given, Mapping):
+        raise WorkloadError(f"{place} = {shown(given)}; must be a mapping.")
+    if unknown := set(given) - set(names):
+        raise WorkloadError(f"{place} has an unknown entry {min(unknown)!r}.{suggest(min(unknown), names)}")
+    if missing := set(names) - set(given):
+        raise WorkloadError(f"{place} has no {min(missing)!r}; write the state by InitialState.write().")
+    return given
 
 
 def _checked_nodes(drained: Iterable[int]) -> tuple[int, ...]:

@@ -352,6 +352,15 @@ def owner_columns(workload: Workload, policy: Policy) -> OwnerColumns:
     }
 
 
+def array_numbers(workload: Workload) -> dict[int, int]:
+    """Return the number by which the kernel knows each array of a workload."""
+    if ARRAY_ID not in workload.jobs.columns:
+        return {}
+    arrays = workload.jobs[ARRAY_ID]
+    pairs = zip(arrays.to_list(), _numbers(arrays).tolist(), strict=True)
+    return {array: number for array, number in pairs if array is not None}
+
+
 def _numbers(*columns: pl.Series) -> npt.NDArray[np.uint32]:
     """Return numbers of the distinct rows of name columns, from 1; 0 if all names of a row are missing."""
     names = pl.DataFrame(list(columns))

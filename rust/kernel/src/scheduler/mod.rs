@@ -52,7 +52,7 @@ pub use first_fit::FirstFit;
 pub use policy_choice::{Capacities, PolicyChoice, PolicyParts};
 pub use registry::{BACKFILLING, Entry};
 pub use shadow::{Trial, limiting_resource};
-pub use slurm::{Slurm, SlurmSettings};
+pub use slurm::{BackfillState, ControllerState, KnownJob, MainState, Slurm, SlurmSettings};
 
 /// The next step of a rule in its pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,6 +192,17 @@ impl Scheduler {
         if let Self::External(external) = self { Some(external) } else { None }
     }
 
+    /// Return Slurm's controller, if it decides.
+    #[must_use]
+    pub fn as_slurm(&self) -> Option<&Slurm> {
+        if let Self::Slurm(rule) = self { Some(rule) } else { None }
+    }
+
+    /// Return Slurm's controller for modification, if it decides.
+    pub fn as_slurm_mut(&mut self) -> Option<&mut Slurm> {
+        if let Self::Slurm(rule) = self { Some(rule) } else { None }
+    }
+
     /// Return whether a scheduler outside the kernel decides.
     #[must_use]
     pub fn is_external(&self) -> bool {
@@ -220,12 +231,6 @@ impl Scheduler {
     #[must_use]
     pub fn plans_ahead(&self) -> bool {
         matches!(self, Self::External(_) | Self::Conservative(_) | Self::Slurm(_))
-    }
-
-    /// Return whether the rule remembers nothing between passes but what `planned` returns.
-    #[must_use]
-    pub fn remembers_plan_only(&self) -> bool {
-        !matches!(self, Self::External(_) | Self::Slurm(_))
     }
 
     /// Return the reservations that the rule keeps for later passes, by slot.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::cluster::{Availability, NodeTasks, place_at};
-use crate::scheduler::PlannedStart;
+use crate::scheduler::{ControllerState, PlannedStart, Slurm};
 use crate::state::{Phase, PreemptionState, State};
 use crate::time::Time;
 use crate::workload::{Evacuation, ExternalEvent, JobState, Rejection};
@@ -77,6 +77,8 @@ pub struct InitialState {
     pub drained: Option<Vec<u32>>,
     /// Usage of accounts and users; those that are not listed have what follows from the jobs.
     pub usage: Vec<InitialUsage>,
+    /// What Slurm's controller remembers; None if its threads begin to wake at the time of the state.
+    pub controller: Option<ControllerState>,
 }
 
 /// Why a run cannot begin in a state, or has no state to begin from.
@@ -117,6 +119,9 @@ impl<F: Feed> Simulation<F> {
     /// If the state breaks a rule. The simulation cannot be used then.
     pub fn begin_in(&mut self, given: &InitialState) -> Result<(), InitialFault> {
         self.check_takes_states()?;
+        if let (Some(rule), Some(controller)) = (self.scheduler.as_slurm_mut(), &given.controller) {
+            rule.expect(controller);
+        }
         let places = given.jobs.iter().zip(0..);
         let of_job: Given<'_> = places.map(|(each, place)| (each.job, (each, place))).collect();
         let steps = self.steps_until(given.time, &of_job)?;
@@ -198,13 +203,23 @@ impl<F: Feed> Simulation<F> {
                 self.state.now = gate.0;
                 self.calculate_due();
                 self.open_gates();
+                self.note_arrivals();
             } else if !self.end_phase_at(phase.0, time)? {
                 break;
             }
         }
         self.state.now = time;
         self.calculate_due();
+        self.note_arrivals();
         Ok(())
+    }
+
+    /// Tell Slurm's controller when jobs have entered the queue. Other rules see them in the first pass.
+    fn note_arrivals(&mut self) {
+        let now = self.state.now;
+        if let Some(rule) = self.scheduler.as_slurm_mut() {
+            rule.enter(&std::mem::take(&mut self.state.queue.arrived), now);
+        }
     }
 
     /// End the phase of a running job that ends at `now`. Return false if the job ends with it, at `time`.
@@ -240,6 +255,7 @@ impl<F: Feed> Simulation<F> {
                 return Err(self.fault(first, rule));
             };
             self.replay(step, job, of_job.get(&job).map(|&(given, _)| given), admitted)?;
+            self.note_arrivals();
         }
         Ok(())
     }
@@ -325,6 +341,9 @@ impl<F: Feed> Simulation<F> {
         let placement = self.filled(given)?;
         self.take_nodes(job, &placement);
         self.state.started.clear();
+        if let Some(rule) = self.scheduler.as_slurm_mut() {
+            rule.started_before(View { scenario: &self.scenario, state: &self.state }, job, &placement);
+        }
         self.feed.started(View { scenario: &self.scenario, state: &self.state }, job);
         if given.state == JobState::Running {
             self.begin_run(job);
@@ -462,6 +481,7 @@ impl<F: Feed> Simulation<F> {
         self.hand_over_ended().map_err(|_| InitialFault::from("the jobs cannot be read"))?;
         self.state.changed();
         drop(self.take_changes());
+        self.resume_controller(given)?;
         let reservations: Vec<(u32, &PlannedStart)> =
             given.jobs.iter().filter_map(|each| Some((each.job, each.reservation.as_ref()?))).collect();
         let Self { scenario, state, scheduler, .. } = self;
@@ -477,6 +497,30 @@ impl<F: Feed> Simulation<F> {
             self.state.queue.arrived.clear();
         }
         self.choose_kinds();
+        Ok(())
+    }
+
+    /// Let Slurm's controller continue, if it decides; jobs age from its calls.
+    fn resume_controller(&mut self, given: &InitialState) -> Result<(), InitialFault> {
+        let Self { scenario, state, scheduler, .. } = self;
+        let Some(rule) = scheduler.as_slurm_mut() else {
+            let is_left_over = given.controller.is_some();
+            return if is_left_over {
+                Err("the policy has no controller, and the state has".into())
+            } else {
+                Ok(())
+            };
+        };
+        let eligible = given.jobs.iter().filter(|each| !each.eligible_time.is_nan());
+        let eligible: Vec<(u32, f64)> = eligible.map(|each| (each.job, each.eligible_time)).collect();
+        let known = rule.resume(View { scenario, state }, given.controller.as_ref(), &eligible)?;
+        let Some(calculation) = &mut state.calculation else { return Ok(()) };
+        for each in known {
+            if let (Some(called), Some(ages_from)) = (each.called, each.ages_from) {
+                calculation.called(each.job, ages_from, called);
+            }
+        }
+        calculation.recalculate();
         Ok(())
     }
 
@@ -535,7 +579,20 @@ impl<F: Feed> Simulation<F> {
             last_node: self.allocator.last_node(),
             drained: Some((0..machine.nodes()).filter(|&node| machine.is_drained(node)).collect()),
             usage: self.described_usage(),
+            controller: self.described_controller(),
         })
+    }
+
+    /// Return what Slurm's controller remembers, with the calls from which jobs age.
+    fn described_controller(&self) -> Option<ControllerState> {
+        let mut controller = self.scheduler.as_slurm()?.remembered()?;
+        if let Some(calculation) = &self.state.calculation {
+            for each in &mut controller.jobs {
+                let first = calculation.first_call(each.job);
+                (each.called, each.ages_from) = (first.map(|call| call.0), first.map(|call| call.1));
+            }
+        }
+        Some(controller)
     }
 
     /// Return an error if this moment has no state to begin from.
@@ -546,7 +603,7 @@ impl<F: Feed> Simulation<F> {
             "an instant that is not over; call step() or run_until() first"
         } else if self.state.starts == 0 && self.state.queue.has_none_waiting() && self.state.finished == 0 {
             "a simulation without a submitted job; run it beyond its first submission"
-        } else if !self.scheduler.remembers_plan_only() {
+        } else if self.scheduler.is_external() {
             "this scheduler, which remembers more than reservations"
         } else if self.allocator.as_external().is_some() {
             "an allocator written in Python"
@@ -560,6 +617,8 @@ impl<F: Feed> Simulation<F> {
             "reserved amounts of nodes"
         } else if self.cursor.timers.any_acting() || self.cursor.timers.any_repairing() {
             "timers of observers or schedulers"
+        } else if let Some(reason) = self.scheduler.as_slurm().and_then(Slurm::state_refusal) {
+            reason
         } else {
             return self.check_runs();
         };

@@ -132,6 +132,14 @@ impl Calculation {
         }
     }
 
+    /// Return the first scheduler call that had a job in its queue, and the time from which the job ages; None if there is
+    /// none, or if jobs do not age by calls.
+    #[must_use]
+    pub fn first_call(&self, job: u32) -> Option<(f64, f64)> {
+        let &FirstCall { time, eligible } = self.called.as_ref()?.get(job as usize);
+        time.is_finite().then_some((time, eligible))
+    }
+
     /// Return the time since which a job has been eligible, seconds.
     #[must_use]
     pub fn eligible_since(&self, job: u32) -> f64 {

@@ -9,6 +9,7 @@ use crate::random::mix;
 use crate::slurm::SlurmParameters;
 use crate::time::Time;
 
+use super::remembered::{BackfillState, MainState};
 use super::spacing::Spacing;
 
 /// Stream numbers of the random phases.
@@ -200,6 +201,67 @@ impl Clock {
             next_cycle: None,
             awaits_events: false,
         }
+    }
+
+    /// Return what the threads remember; None before they begin to wake.
+    pub(super) fn remembered(&self) -> Option<(MainState, Option<BackfillState>)> {
+        let (loop_called, put_off) = self.spacing.remembered();
+        let main = MainState {
+            phase: self.main.origin,
+            called: seconds(self.main.latest),
+            called_for_all: seconds(self.main.latest_full),
+            wanted: self.main.is_wanted,
+            may_differ: self.main.is_stale,
+            met_no_room: self.main.is_blocked,
+            loop_called,
+            put_off,
+        };
+        let backfill = self.backfill.as_ref().map(|thread| BackfillState {
+            ended: seconds(thread.latest),
+            wakes: thread.next,
+            changed: seconds(thread.changed),
+            may_differ: thread.is_stale,
+            holds_until: Some(thread.holds_until).filter(|time| time.is_finite()),
+            goes_on: thread.goes_on,
+            length: thread.length,
+            rests: thread.rests,
+        });
+        self.has_begun.then_some((main, backfill))
+    }
+
+    /// Continue with what the threads remembered.
+    pub(super) fn recall(
+        &mut self,
+        main: &MainState,
+        backfill: Option<&BackfillState>,
+    ) -> Result<(), &'static str> {
+        let second = |time: Option<f64>, never: i64| time.map_or(never, |time| time.floor() as i64);
+        let own = &mut self.main;
+        own.origin = main.phase;
+        own.latest = second(main.called, LONG_AGO);
+        own.latest_full = second(main.called_for_all, LONG_AGO);
+        (own.is_wanted, own.is_stale) = (main.wanted, main.may_differ);
+        own.is_blocked = main.met_no_room;
+        self.spacing.recall(main.loop_called, main.put_off);
+        match (&mut self.backfill, backfill) {
+            (Some(thread), Some(given)) => {
+                thread.latest = second(given.ended, LONG_AGO);
+                thread.next = given.wakes;
+                thread.changed = second(given.changed, LONG_AGO - 1);
+                thread.is_stale = given.may_differ;
+                thread.holds_until = given.holds_until.unwrap_or(f64::INFINITY);
+                (thread.goes_on, thread.rests) = (given.goes_on, given.rests);
+                thread.length = given.length;
+            }
+            (None, None) => {}
+            _ => {
+                return Err(
+                    "the controller of the state has a backfill thread and the policy none, or the policy alone",
+                );
+            }
+        }
+        (self.has_begun, self.next_cycle) = (true, None);
+        Ok(())
     }
 
     /// Align the phases of the threads to the first event.
@@ -462,6 +524,11 @@ pub(super) struct BackfillCall {
     pub(super) length: f64,
     /// True if the next cycle runs only after an event, provided that this one has started nothing.
     pub(super) rests: bool,
+}
+
+/// Return a second as a time; None if it is before any event.
+fn seconds(second: i64) -> Option<f64> {
+    (second > LONG_AGO).then_some(second as f64)
 }
 
 /// Return a random number in [0, 1) for a seed and a stream number.

@@ -12,6 +12,7 @@ mod idle_fit_cache;
 mod occupation_cache;
 mod queue;
 mod relations;
+mod remembered;
 mod settings;
 mod spacing;
 mod time_limits;
@@ -21,14 +22,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::Multifactor;
-use crate::cluster::{NodeSets, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
 use crate::slurm::{Backfill, Entry, EntryOutcome, Limits, MainLoop, Precedence, Setup, evaluate};
 use crate::state::View;
 use crate::time::Time;
-use crate::workload::PreemptionMode;
+use crate::workload::{JobState, PreemptionMode};
 
 use super::{SchedulingRule, Step};
 
@@ -40,6 +41,7 @@ use idle_fit_cache::IdleFitCache;
 use occupation_cache::OccupationCache;
 use queue::{Queued, queued};
 use relations::{Delays, Waiting};
+pub use remembered::{BackfillState, ControllerState, KnownJob, MainState};
 pub use settings::SlurmSettings;
 
 /// Events since the latest pass, apart from submissions and ends.
@@ -335,6 +337,100 @@ impl Slurm {
             Turn::Pauses(until) if !is_over => Some(until),
             _ => None,
         }
+    }
+}
+
+impl Slurm {
+    /// Return why the controller has no state to begin from now, or None.
+    #[must_use]
+    pub fn state_refusal(&self) -> Option<&'static str> {
+        if self.paused.is_some() {
+            return Some("a cycle of backfill that pauses");
+        }
+        self.description.time_limits.has_notices().then_some("victims in their grace time")
+    }
+
+    /// Return what the controller remembers. The first calls of jobs are not in it.
+    #[must_use]
+    pub fn remembered(&self) -> Option<ControllerState> {
+        let (main, backfill) = self.clock.remembered()?;
+        let (mut jobs, arrays) = self.waiting.remembered();
+        for &job in self.waiting.holding() {
+            let over = self.description.time_limits.over(job);
+            jobs.entry(job).or_insert(KnownJob { job, ..KnownJob::default() }).over_time_limit = Some(over);
+        }
+        let weights = self.occupation_cache.weights.clone();
+        Some(ControllerState { main, backfill, weights, jobs: jobs.into_values().collect(), arrays })
+    }
+
+    /// Take what bears on running jobs out of the state in which a run begins.
+    pub fn expect(&mut self, given: &ControllerState) {
+        for each in &given.jobs {
+            if let Some(over) = each.over_time_limit {
+                self.description.time_limits.tolerates(each.job, over);
+            }
+        }
+    }
+
+    /// Record jobs that enter the queue before the time of the state.
+    pub fn enter(&mut self, jobs: &[u32], now: f64) {
+        self.waiting.arrive(jobs, now, &self.delays);
+    }
+
+    /// Record a job that starts on these nodes before the time of the state, in a partition that has them all.
+    pub fn started_before(&mut self, view: View<'_>, job: u32, placement: &[NodeTasks]) {
+        self.waiting.starts(job);
+        let limits = &mut self.description.time_limits;
+        if !limits.has_tolerance(job)
+            && let Some(request) = view.scenario.request_id_on(job, placement)
+        {
+            limits.starts(view.scenario, job, request);
+        }
+    }
+
+    /// Begin in the middle of a run. Without a state of the controller its threads begin to wake, its jobs have been in the
+    /// queue of calls, and everything has changed. Return the jobs that have been, each with the time since which it had
+    /// been eligible and from when its age counts.
+    ///
+    /// # Errors
+    /// If the state is that of another machine or policy.
+    pub fn resume(
+        &mut self,
+        view: View<'_>,
+        given: Option<&ControllerState>,
+        eligible: &[(u32, f64)],
+    ) -> Result<Vec<KnownJob>, &'static str> {
+        let now = view.now();
+        self.prepare(view);
+        self.pending = PendingChanges::default();
+        let is_in = |state| move |job| view.state.jobs.state(job) == state;
+        self.waiting.keep(is_in(JobState::Queued), is_in(JobState::Running));
+        self.description.time_limits.keep(is_in(JobState::Running));
+        let known = if let Some(given) = given {
+            if given.weights.len() != self.setup.nodes() {
+                return Err("the controller of the state has another number of nodes");
+            }
+            self.occupation_cache.weights.clone_from(&given.weights);
+            self.waiting.recall(&given.jobs, &given.arrays);
+            self.clock.recall(&given.main, given.backfill.as_ref())?;
+            given.jobs.clone()
+        } else {
+            self.waiting.recall_eligible(eligible);
+            self.clock.catch_up(now);
+            self.clock.change(now);
+            self.clock.want_main();
+            self.waiting.call(view);
+            let called = self.waiting.take_called();
+            let known = |(job, ages_from)| KnownJob {
+                job,
+                called: Some(self.waiting.eligible_in_calls(view, job)),
+                ages_from: Some(ages_from),
+                ..KnownJob::default()
+            };
+            called.into_iter().map(known).collect()
+        };
+        self.due = self.clock.next_due(now);
+        Ok(known)
     }
 }
 

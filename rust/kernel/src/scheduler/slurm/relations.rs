@@ -10,6 +10,7 @@ use crate::slurm::{Classes, Limits, NodeBits, Owner, Precedence, Reservation, Sl
 use crate::state::View;
 use crate::workload::{JobState, PreemptionMode};
 
+use super::remembered::KnownJob;
 use super::time_limits::whole_minutes;
 
 /// Return which jobs may preempt which.
@@ -172,7 +173,7 @@ impl Waiting {
         calls.uncalled.retain(|&job| {
             let is_called = self.may_start(view, job);
             if is_called {
-                let eligible = self.eligible_since(job).max(begin_of_own(view, job));
+                let eligible = self.eligible_in_calls(view, job);
                 calls.called.push((job, eligible));
                 if let Some(array) = self.array_of(view, job) {
                     let since = calls.arrays.entry(array).or_insert(eligible);
@@ -187,6 +188,62 @@ impl Waiting {
             }
         }
         self.calls = Some(calls);
+    }
+
+    /// Return the time since which a job has been eligible for a call at this instant.
+    pub fn eligible_in_calls(&self, view: View<'_>, job: u32) -> f64 {
+        self.eligible_since(job).max(begin_of_own(view, job))
+    }
+
+    /// Return what is remembered of jobs, and since when the first task of each array has been eligible.
+    pub fn remembered(&self) -> (BTreeMap<u32, KnownJob>, Vec<(u32, f64)>) {
+        let mut jobs: BTreeMap<u32, KnownJob> = BTreeMap::new();
+        let mut known = |job: u32, set: &dyn Fn(&mut KnownJob)| {
+            set(jobs.entry(job).or_insert(KnownJob { job, ..KnownJob::default() }));
+        };
+        self.entered.iter().for_each(|(&job, &time)| known(job, &|each| each.entered = Some(time)));
+        self.again.iter().for_each(|(&job, &time)| known(job, &|each| each.again = Some(time)));
+        self.first.iter().for_each(|(&job, &time)| known(job, &|each| each.victims = Some(time)));
+        let Some(calls) = &self.calls else { return (jobs, Vec::new()) };
+        calls.uncalled.iter().for_each(|&job| known(job, &|each| each.uncalled = true));
+        (jobs, calls.arrays.iter().map(|(&array, &since)| (array, since)).collect())
+    }
+
+    /// Continue with what was remembered of jobs and arrays.
+    pub fn recall(&mut self, jobs: &[KnownJob], arrays: &[(u32, f64)]) {
+        let times = |of: fn(&KnownJob) -> Option<f64>| -> BTreeMap<u32, f64> {
+            jobs.iter().filter_map(|each| Some((each.job, of(each)?))).collect()
+        };
+        self.entered = times(|each| each.entered);
+        self.again = times(|each| each.again);
+        self.first = times(|each| each.victims);
+        if let Some(calls) = &mut self.calls {
+            calls.uncalled = jobs.iter().filter(|each| each.uncalled).map(|each| each.job).collect();
+            calls.arrays = arrays.iter().copied().collect();
+        }
+    }
+
+    /// Set since when waiting jobs have been eligible.
+    pub fn recall_eligible(&mut self, jobs: &[(u32, f64)]) {
+        for (job, time) in jobs {
+            if let Some(entered) = self.entered.get_mut(job) {
+                *entered = *time;
+            }
+        }
+    }
+
+    /// Forget that jobs wait or run, except these.
+    pub fn keep(&mut self, waits: impl Fn(u32) -> bool, runs: impl Fn(u32) -> bool) {
+        self.entered.retain(|&job, _| waits(job));
+        self.holding.retain(|&job| runs(job));
+        if let Some(calls) = &mut self.calls {
+            calls.uncalled.retain(|&job| waits(job));
+        }
+    }
+
+    /// Return the jobs that hold nodes.
+    pub fn holding(&self) -> &BTreeSet<u32> {
+        &self.holding
     }
 
     /// Return the array with which a job ages; None after it has been requeued.

@@ -39,6 +39,17 @@ impl Spacing {
         self.put_off.take()
     }
 
+    /// Return the time of the latest call, and whether the postponed one, if any, examines the whole queue.
+    pub fn remembered(&self) -> (Option<f64>, Option<bool>) {
+        (Some(self.latest).filter(|time| time.is_finite()), self.put_off)
+    }
+
+    /// Continue after a call at this time, with this postponed one.
+    pub fn recall(&mut self, latest: Option<f64>, put_off: Option<bool>) {
+        self.latest = latest.unwrap_or(f64::NEG_INFINITY);
+        self.put_off = put_off;
+    }
+
     /// Record a call.
     pub fn called(&mut self, now: f64) {
         self.latest = now;

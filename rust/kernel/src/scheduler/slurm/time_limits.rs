@@ -38,6 +38,21 @@ impl TimeLimits {
         }
     }
 
+    /// Record that a running job may exceed its limit by so many seconds.
+    pub fn tolerates(&mut self, job: u32, over: f64) {
+        self.over_of.insert(job, over);
+    }
+
+    /// Return whether that is known of a job.
+    pub fn has_tolerance(&self, job: u32) -> bool {
+        self.over_of.contains_key(&job)
+    }
+
+    /// Forget it of all jobs but these.
+    pub fn keep(&mut self, is_kept: impl Fn(u32) -> bool) {
+        self.over_of.retain(|&job, _| is_kept(job));
+    }
+
     /// Record that a job is chosen for preemption: it runs until the first check at or after `end`.
     pub fn notice(&mut self, job: u32, end: f64) {
         self.notices.insert(job, end);
