@@ -51,6 +51,7 @@ _HORIZON = 90 * 86_400.0
 _NOWHERE = "reservations without nodes are left out"
 _NEXT_ONLY = "reservations on weekdays or weekends are held once: the next occurrence"
 _EXCLUDED = "users or accounts that a reservation excludes may use it here"
+_FLEXIBLE = "jobs of reservations with FLEX use only the nodes of these here"
 _CORES = "reservations of some cores of their nodes hold whole nodes here"
 
 
@@ -97,6 +98,8 @@ def reservations_of(
             continue
         if each.cores is not None and "SPEC_NODES" not in each.flags and "ALL_NODES" not in each.flags:
             remarks.add(_CORES, each.name)
+        if "FLEX" in each.flags:
+            remarks.add(_FLEXIBLE, each.name)
         if _OTHER_PERIODS & set(each.flags):
             remarks.add(_NEXT_ONLY, each.name)
         span = _span(each, now, origin)
@@ -109,7 +112,6 @@ def reservations_of(
                 every=span.every,
                 until=span.until,
                 admits=_admitted(each, remarks),
-                flexible="FLEX" in each.flags,
             )
         except SystemDescriptionError as error:
             raise DumpError(f"reservation {each.name}: {error}") from None
@@ -140,8 +142,8 @@ def _admitted(each: LiveReservation, remarks: Remarked) -> Conditions:
 
 
 _BY_PRIORITY: Final = 'expression("-priority")'
-_LATEST_CYCLE: Final = 1.0
-"""A job that could start does so in the first pass."""
+_LATEST_CYCLE: Final = 2.0
+"""Both threads of the controller wake within so many seconds, and call."""
 _NO_NODES = "no dump of the nodes: their states are those of slurm.conf, and hidden jobs are not noticed"
 _UNLISTED = "nodes of slurm.conf that are not in the dump of the nodes are out of service"
 _HIDDEN = "nodes with CPUs that no job of the dump holds are out of service"
@@ -205,31 +207,32 @@ class LiveTranslation:
         running = self.running.drop("row").with_columns(state=pl.lit("running"))
         held = self.workload.jobs[self.held.tolist()].select("job_id", state=pl.lit("held"))
         ended = self.ended.with_columns(state=pl.lit("completed"))
-        jobs = pl.concat([running, held, ended], how="diagonal")
+        jobs = pl.concat([running, held, self._eligible(), ended], how="diagonal")
         drained = [node for first, end in node_ranges(self.system.down) for node in range(first, end)]
         return InitialState(self.now, jobs, drained=drained)
+
+    def _eligible(self) -> pl.DataFrame:
+        """Return since when waiting jobs have been eligible, where the dump has it."""
+        held, now = frozenset(self.held.tolist()), self.state.now
+        known = {
+            row: job.eligible_time - self.origin
+            for row, job in enumerate(self.records)
+            if row not in held and job.waits and job.eligible_time and job.eligible_time <= now
+        }
+        jobs = self.workload.jobs[[*known]].select("job_id", state=pl.lit("queued"))
+        return jobs.with_columns(eligible_time=pl.Series([*known.values()], dtype=pl.Float64))
 
     @property
     def delay(self) -> float:
         """Seconds within which the scheduler finds a job that could start."""
         return _LATEST_CYCLE
 
-    @cached_property
-    def stand_in(self) -> Policy:
-        """The policy of simulations that begin now: `slurm` does not support initial states.
-
-        It has the order of `policy`, and *conservative* backfilling, which plans all waiting jobs as Slurm's
-        backfill does; none under ``sched/builtin``.
-        """
-        is_backfill = self.configuration.scheduler.type == "backfill"
-        return Policy(order=self.policy.order, backfill="conservative" if is_backfill else "none")
-
     def with_jobs(self, jobs: pl.DataFrame) -> Workload:
         """Return a workload with other columns of the same jobs, such as other time limits."""
         return _workload(jobs, self.origin)
 
     def simulation(self, workload: Workload | None = None) -> Simulation:
-        """Return a simulation that begins now, under `stand_in`.
+        """Return a simulation that begins now, under `policy`.
 
         Parameters
         ----------
@@ -237,7 +240,7 @@ class LiveTranslation:
             The jobs, if they differ from `workload` in some columns.
         """
         chosen = self.workload if workload is None else workload
-        return Simulation(chosen, self.system, self.stand_in, initial_state=self.initial_state)
+        return Simulation(chosen, self.system, self.policy, initial_state=self.initial_state)
 
     @checked(DumpError)
     def outlook(self, limits: Collection[int] | bool = True) -> pl.DataFrame:
@@ -317,7 +320,7 @@ class LiveTranslation:
             rows = [row for row, job in enumerate(self.records) if job.job_id in chosen]
             outlook = outlook.filter(pl.col("job_id").is_in(self.workload.jobs["job_id"][rows].implode()))
         table = with_starts(outlook, found)
-        policy, history = str(self.stand_in), self.ended.height
+        policy, history = str(self.policy), self.ended.height
         return LiveForecast(self.state, policy, history, self.remarks, found, table)
 
 
