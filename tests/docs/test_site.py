@@ -121,3 +121,13 @@ def test_searches_are_entries_of_the_page_that_answers_them(docs: ModuleType, pa
     )
     with pytest.raises(LookupError, match="the-store: no such heading"):
         docs.with_searches("# Title\n", "experiments.md")
+
+
+def test_inherited_members_are_in_the_reference(pages: dict[str, str]) -> None:
+    """Classes with a base without a page show its members; others do not repeat those of public bases."""
+    entry = re.compile(r"^\.\. autoclass:: batchlab\.(\w+)\n((?:   :[^\n]*\n)*)", re.MULTILINE)
+    shown = dict(entry.findall("\n".join(pages.values())))
+    for name in ("View", "Simulation", "Result"):
+        assert ":inherited-members:" in shown[name]
+    assert ":inherited-members:" not in shown["Scheduler"]
+    assert ":members:" in shown["Job"]
