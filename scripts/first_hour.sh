@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The first hour of a new user, in a minute: install the wheel without Rust into a fresh environment, and do there what
-# README.md and the tutorials say, with a log so short that it takes seconds. `bash scripts/first_hour.sh [WHEEL]`;
-# without a wheel it is made by the maturin on the path, from what is compiled in target.
+# The first hour of a new user, in minutes: install the wheel without Rust into a fresh environment, and do there what
+# README.md and the tutorials say, with a log so short that it takes seconds, and report a wrong schedule.
+# `bash scripts/first_hour.sh [WHEEL]`; without a wheel the maturin on the path makes one from the objects in target.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
@@ -17,6 +17,12 @@ if [[ -z $wheel ]]; then
     step "make the wheel"
     python3 "$root/scripts/wheel.py" "$work/wheels"
     wheel=$(echo "$work"/wheels/*.whl)
+    step "make the source distribution; it must have the kernel, its locked dependencies and the example"
+    maturin sdist --manifest-path "$root/rust/python/Cargo.toml" --out "$work/source"
+    tar -tzf "$work"/source/*.tar.gz >"$work/files"
+    for file in Cargo.lock rust/kernel/src/lib.rs rust/python/src/lib.rs src/batchlab/trace/examples/slurm/sacct.txt; do
+        grep -q "/$file\$" "$work/files"
+    done
 fi
 
 step "install $(basename "$wheel")"
@@ -36,6 +42,16 @@ python -c "import batchlab; batchlab.show_versions()" | head -1
 
 step "demonstration"
 batchlab demo
+
+step "the example of the package, changes of its slurm.conf, and a bundle that repeats its schedule"
+batchlab run --example slurm --out recorded
+cp -r "$(batchlab traces example slurm)" centre
+cp -r centre larger
+sed -i.before 's/n\[1-16\]/n[1-20]/' larger/slurm.conf
+batchlab slurm check centre
+batchlab slurm what-if centre/sacct.txt --conf centre --conf larger --seeds 1 --resamples 100
+batchlab bundle make recorded --out fault.zip --note "job 12 starts too late"
+batchlab bundle check fault.zip
 
 step "README.md, on a short log"
 batchlab generate lublin --jobs 5000 --nodes 120 --cores 2 --out "$log"
