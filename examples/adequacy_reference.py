@@ -42,7 +42,7 @@ def repeated(workload: bl.Workload, policy: str, repetitions: int) -> dict[str, 
 
 
 def tell(policy: str, runs: dict[str, bl.Result], reference: bl.adequacy.Reference) -> None:
-    """Print the distribution of P over pairs, its growth, and what it says of two models."""
+    """Print the distribution of P over pairs, its growth, and the verdicts on two models."""
     print(f"{policy}: {reference}")
     print(f"{'first jobs':>12}{'least P':>12}{'median':>12}{'greatest':>12}")
     low, high = reference.band()

@@ -35,7 +35,7 @@ def training() -> bl.Application:
 
 
 def jobs() -> list[bl.JobDescription]:
-    """Give a training, a stencil code that needs what it made, and a job whose run time is known."""
+    """Return a training, a stencil code that reads its output, and a job with a known run time."""
     network = {"images": 1.2e6, "flops": 1.2e9, "weights": 1e8, "epochs": 12}
     first = bl.JobDescription(
         application="training", job_type="malleable", tasks_min=2, tasks_max=16, arguments=network

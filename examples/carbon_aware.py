@@ -32,11 +32,11 @@ class Weather(bl.Observer):
         self.at_start[job.row] = self.value(view)
 
     def value(self, view: View) -> float:
-        """Give the temperature now: that of the last reading."""
+        """Return the current temperature: the last reading."""
         return float(self.table.filter(pl.col("time") <= view.now)["celsius"][-1])
 
     def observations(self, view: View) -> dict[str, pl.DataFrame]:  # noqa: ARG002 - the seam's
-        """Give every job a column."""
+        """Return a column for the jobs."""
         return {"jobs": pl.DataFrame({"celsius_at_start": self.at_start})}
 
 

@@ -13,7 +13,7 @@ from batchlab.generate import demo_system, demo_workload
 
 
 class Planner(bl.Scheduler):
-    """Plans a window of the queue anew at every decision.
+    """Plans a window of the queue at every decision.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Planner(bl.Scheduler):
             view.start(job)
 
     def planned_for_now(self, view: bl.View, window: list[bl.Job]) -> list[bl.Job]:
-        """Give the jobs that start now in the best plan found."""
+        """Return the jobs that start now in the best plan found."""
         model = cp_model.CpModel()
         capacity = int(view.capacity.sum())
         busy, cores = [], []

@@ -28,7 +28,7 @@ class Environment:
         self.point = next(self._points, None)
 
     def actions(self) -> list[int | None]:
-        """Give the places of the first jobs that can start now, and None."""
+        """Return the positions of the first jobs that can start now, and None."""
         if self.point is None:
             return []
         view = self.point.view
@@ -51,7 +51,7 @@ class Environment:
 
 
 def outlook(environment: Environment, action: int | None, points: int = 4) -> float:
-    """Give what an action is worth in a copy that then starts whatever fits, for a few points."""
+    """Return the value of an action in a copy that then starts every job that fits, for a few points."""
     copy = Environment(environment.simulation.fork())
     reward = copy.step(action)
     for _ in range(points):
@@ -62,7 +62,7 @@ def outlook(environment: Environment, action: int | None, points: int = 4) -> fl
 
 
 def mean_wait(jobs: pl.DataFrame) -> float:
-    """Give the mean wait, seconds."""
+    """Return the mean wait, seconds."""
     return float((jobs["start_time"] - jobs["submit_time"]).to_numpy().mean())
 
 

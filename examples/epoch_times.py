@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 IMAGES = {"training_images": 50_000, "validation_images": 10_000}
 NODES = (1, 2, 4, 8)
 INTERFACES, BETWEEN_GPUS = 25e9, 25e9
-# Ours: what a ring gets of the two interfaces if only so much of them is reached, B/s.
+# Our assumption: bandwidth of a ring if it does not reach that of both interfaces, B/s.
 REACHED = 10e9
 
 
 def cluster(bandwidth: float) -> bl.System:
-    """Describe eight nodes on a fat tree, whose interfaces carry so many bytes per second."""
+    """Describe eight nodes on a fat tree, with the bandwidth of their interfaces in bytes per second."""
     platform = bl.Platform.fat_tree(
         down=(4, 2),
         up=(1, 4),
@@ -46,7 +46,7 @@ def cluster(bandwidth: float) -> bl.System:
 
 
 def epoch_times(bandwidth: float) -> dict[str, list[float]]:
-    """Give the seconds of an epoch of each network, by the number of nodes."""
+    """Return the seconds of an epoch of each network, by the number of nodes."""
     application = bl.Application(training().phases)
     jobs = [
         bl.JobDescription(

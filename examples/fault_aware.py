@@ -21,7 +21,7 @@ class FewestFailures(bl.Allocator):
         self.down: frozenset[int] = frozenset()
 
     def allocate(self, job: bl.Job, view: View) -> Mapping[int, int] | None:
-        """Give the job its nodes, if it fits."""
+        """Return the nodes of the job, if it fits."""
         down = view.values["failures"]
         self.failures.update(down - self.down)
         self.down = down

@@ -39,7 +39,7 @@ class Course(NamedTuple):
 
 
 def recursion(workload: bl.Workload) -> Floats:
-    """Give when jobs start if no job starts before the one ahead of it; s, shape (jobs,)."""
+    """Return the starts of jobs if no job starts before the job ahead of it; s, shape (jobs,)."""
     jobs = workload.jobs
     submitted, run_time, nodes = (jobs[name].to_numpy() for name in ("submit_time", "run_time", "tasks"))
     return submitted + bl.queueing.delays(submitted, run_time, nodes, NODES)

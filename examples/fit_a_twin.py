@@ -1,6 +1,6 @@
 """Fit a twin to the log of a centre with known hidden parameters, and compare both.
 
-The log is that of a simulation. It has what accounts of Slurm have: neither how late the controller learns of
+The log comes from a simulation. It has what accounts of Slurm have: neither how late the controller learns of
 a job, nor how long nodes are busy after one; and of the depth of backfill and of the weight of the size of
 jobs the configuration at hand says something else. All is judged on the second half of the log, of which the
 fit knows nothing.
@@ -62,7 +62,7 @@ BY_DAY, BY_NIGHT = 0.5, 1.5
 
 
 def submitted(jobs: int, gap: float, seed: int = 1) -> bl.Workload:
-    """Make up jobs, so many seconds apart on average, by day three times as many as by night."""
+    """Generate jobs with a mean gap in seconds, by day three times as many as by night."""
     chance = np.random.default_rng(seed)
     times, now = [], 0.0
     for apart in chance.exponential(gap, jobs):
@@ -83,7 +83,7 @@ def submitted(jobs: int, gap: float, seed: int = 1) -> bl.Workload:
 
 
 def logged(workload: bl.Workload, hidden: bl.twin.Twin, seed: int = 12345) -> bl.Workload:
-    """Give the log of the centre: starts of a run with the hidden values, and ends of scripts."""
+    """Return the log of the centre: starts of a run with the hidden values, and ends of scripts."""
     start = pl.Series("start_time", hidden.run(workload, seed=seed).outcome.start_time)
     return bl.Workload.from_table(workload.jobs.with_columns(start, end_time=start + pl.col("run_time")))
 
@@ -102,7 +102,7 @@ def studied(case: Case, folder: Path) -> tuple[bl.twin.Fit, bl.twin.Assessment, 
 
 
 def is_near(name: str, value: float) -> bool:
-    """Tell whether a fitted value is near the hidden one."""
+    """Return whether a fitted value is near the hidden one."""
     amount, share = NEAR[name]
     return abs(value - HIDDEN[name]) <= max(amount, share * HIDDEN[name])
 

@@ -5,7 +5,7 @@ from batchlab.generate import demo_system, demo_workload
 
 
 def policy(weight: float) -> bl.Policy:
-    """Give EASY with smaller areas first; each second waited makes up for `weight` core seconds."""
+    """Return EASY with smaller areas first; each second of waiting counts as `weight` core seconds."""
     formula = f"requested_time * processors - {weight} * wait_time"
     return bl.Policy(order=f'expression("{formula}")', backfill="easy")
 

@@ -15,7 +15,7 @@ def machine(nodes: int, with_gpus: int) -> bl.System:
 
 
 def main() -> None:
-    """Print what the jobs do, and what becomes of them, on each machine."""
+    """Print requests and waits of the jobs on each machine."""
     log = bl.generate.estimates(bl.generate.lublin(5000, nodes=256, seed=1))
     for with_gpus in (0, 8):
         system = machine(32, with_gpus)

@@ -34,7 +34,7 @@ MILLISECONDS = 1e3
 
 
 def cielo(*, full: bool) -> bl.Platform:
-    """Give Cielo, or a machine with half of its sides: 8 × 6 × 12 Gemini routers with two nodes each."""
+    """Return Cielo, or a machine with half of its sides: 8 × 6 × 12 Gemini routers with two nodes each."""
     if full:
         return bl.Platform.machine("cielo")
     return bl.Platform.torus(
@@ -50,7 +50,7 @@ def cielo(*, full: bool) -> bl.Platform:
 
 
 def together(jobs: int, seed: int, platform: bl.Platform) -> bl.Result:
-    """Run so many jobs at once, with a rank on each of their nodes."""
+    """Run a number of jobs at once, with a rank on each of their nodes."""
     job = bl.JobDescription(
         tasks=len(platform.nodes) // JOBS[-1],
         requested_time=60,
@@ -72,7 +72,7 @@ def study(platform: bl.Platform, seeds: int) -> dict[str, list[bl.Result]]:
 
 
 def compared(results: Sequence[bl.Result]) -> tuple[np.ndarray, np.ndarray]:
-    """Give the run time (s) of each job, and its slowdown: against itself alone on the same nodes."""
+    """Return the run time (s) of each job, and its slowdown against itself alone on the same nodes."""
     runs = pl.concat(result.interference() for result in results)
     return runs["run_time"].to_numpy(), runs["slowdown"].to_numpy()
 

@@ -59,7 +59,7 @@ def generated(jobs: int, seed: int) -> bl.Workload:
 
 
 def on_nodes(workload: bl.Workload, cores_per_node: int) -> bl.Workload:
-    """Give every job so many tasks as it needs nodes."""
+    """Set the tasks of every job to its number of nodes."""
     nodes = (pl.col("tasks") + (cores_per_node - 1)) // cores_per_node
     return bl.Workload(workload.jobs.with_columns(tasks=nodes))
 
@@ -88,7 +88,7 @@ def study(workload: bl.Workload, cores_per_node: int = CORES_PER_NODE) -> dict[t
 
 
 def load(result: bl.Result) -> float:
-    """Give what the jobs that are not discarded ask of the machine while jobs are submitted."""
+    """Return the load of the jobs that are not discarded, over the time of submissions."""
     kept = result.jobs.filter(pl.col("state") != "rejected")
     submitted, nodes, run_time = (kept[name].to_numpy() for name in ("submit_time", "tasks", "run_time"))
     return float(nodes @ run_time / (result.system.total["node"] * (submitted[-1] - submitted[0])))

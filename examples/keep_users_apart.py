@@ -10,7 +10,7 @@ class KeepUsersApart(bl.Allocator):
     """Fills the nodes with the fewest strangers first; of these, the emptiest."""
 
     def allocate(self, job: bl.Job, view: bl.View) -> dict[int, int] | None:
-        """Give the number of tasks by node; None where the job does not fit."""
+        """Return the number of tasks by node; None if the job does not fit."""
         chosen: dict[int, int] = {}
         free = view.free.sum(axis=1)
         order = sorted(range(len(free)), key=lambda node: (self.strangers(job, node, view), -free[node]))
@@ -26,7 +26,7 @@ class KeepUsersApart(bl.Allocator):
 
 
 def shared(result: bl.Result) -> float:
-    """Give the share of placements on a node where another user's job ran at the same time."""
+    """Return the share of placements on a node on which another user's job ran at the same time."""
     columns = result.jobs.select("job_id", "user_id", "start_time", "end_time")
     placed = result.placements.select("job_id", "node").join(columns, on="job_id")
     met = placed.join(placed, on="node", suffix="_other").filter(

@@ -27,7 +27,7 @@ class Watched(Quantile):
 def main() -> None:
     """Print mean bounded slowdowns, and how many jobs outlived their first estimates."""
     workload, system = demo_workload(3000, seed=7), demo_system()
-    # Users of the demonstration ask for round numbers; here they ask for a multiple of what they need.
+    # Users of the demonstration request round numbers; here they request a multiple of the run time.
     factor = 1 + pl.col("user_id") % 7
     workload = bl.Workload.from_table(workload.jobs.with_columns(requested_time=pl.col("run_time") * factor))
     print(f"{'EASY goes by':22}{'bounded slowdown':>18}{'outlived':>10}")
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def slowdown(result: bl.Result) -> float:
-    """Give the mean bounded slowdown."""
+    """Return the mean bounded slowdown."""
     return bl.metrics.describe(bl.metrics.bounded_slowdown(result.jobs))["mean"] or 0.0
 
 

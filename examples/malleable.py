@@ -31,7 +31,7 @@ SOLVER = bl.Application(
 
 
 def described(jobs: int = 24) -> list[bl.JobDescription]:
-    """Give jobs that run best on 8 nodes, and can do with 2."""
+    """Return jobs that run best on 8 nodes, and need at least 2."""
     chance = Random(1)  # noqa: S311  # no secrets here
     return [
         bl.JobDescription(

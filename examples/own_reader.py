@@ -23,7 +23,7 @@ class AccountingReader(bl.Reader):
         self.lines = text.splitlines()
 
     def records(self) -> Iterator[dict[str, object]]:
-        """Give one record per line; each job is one task, and times count from the first submission."""
+        """Yield one record per line; each job is one task, and times count from the first submission."""
         origin = datetime.fromisoformat(self.lines[0].split("|")[0])
         for line in self.lines:
             submission, user, request, elapsed, limit = line.split("|")

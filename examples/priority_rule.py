@@ -12,7 +12,7 @@ WIDE = 64
 
 
 def priority(jobs: Any, now: float) -> npt.NDArray[np.float64]:  # noqa: ANN401  # columns of any names
-    """Put first who waits long, for what they asked, or wants many cores; the smallest key is first."""
+    """Prefer long waits relative to the request, and wide jobs; the smallest key is first."""
     waited = now - jobs.submit_time
     return np.asarray(-(waited / jobs.requested_time + 0.5 * np.log2(jobs.tasks)))
 

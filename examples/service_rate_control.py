@@ -4,7 +4,7 @@ A. Rumyantsev, T. Morozova, R. Basmadjian: Discrete-event modeling of a high-per
 with service rate control. FRUCT 2018. A cluster of 80 servers has two rates, 2.0 and 2.66 GHz; it goes to the
 higher one where the work left is above a threshold, and comes down where it is below another.
 
-The jobs are those of the Karelian Research Centre in the package hpcwld for R, of which this makes a file:
+The jobs come from the Karelian Research Centre, in the package hpcwld for R. This writes them to a file:
 
     install.packages("hpcwld"); library(hpcwld)
     write.csv(as.data.frame(HPC_KRC2), "HPC_KRC2.csv", row.names = FALSE)
@@ -113,7 +113,7 @@ def first_figure(result: bl.Result) -> Figure:
 
 
 def fast_times(result: bl.Result) -> list[tuple[float, float]]:
-    """Give from when to when the rate was the higher one."""
+    """Return the periods of the higher rate."""
     rates = result.rates
     until = np.append(rates["time"].to_numpy()[1:], result.key_events["time"][-1])
     fast = rates["rate"].to_numpy() == HIGH
@@ -183,7 +183,7 @@ def sweep_of(workload: bl.Workload) -> pl.DataFrame:
 
 
 def fast_share(result: bl.Result) -> float:
-    """Give the share of the time at the higher rate."""
+    """Return the share of the time at the higher rate."""
     times = result.key_events["time"].to_numpy()
     return sum(high - low for low, high in fast_times(result)) / float(np.ptp(times))
 

@@ -9,7 +9,7 @@ NODES, RANKS = 64, 16
 
 
 def all_to_all(nodes: list[int], total: float) -> bl.ParallelTask:
-    """Let every node of a job send the same to every other one, `total` bytes in all."""
+    """Return a task in which every node of a job sends the same to every other, `total` bytes in all."""
     count = len(nodes)
     share = total / (count * (count - 1))
     return bl.ParallelTask(nodes, bytes=share * (1.0 - np.eye(count)))

@@ -39,7 +39,7 @@ MEGABYTE = 1e6
 class Scale(NamedTuple):
     """How large the study is: jobs of the log and their most ranks, sides of the target, and boxes.
 
-    `cores` are those of the machine of the log.
+    `cores` is the size of the machine of the log.
     """
 
     jobs: int
@@ -59,7 +59,7 @@ SMALL = Scale(60, 1024, (8, 8, 4), 20_480, ((1, 1, 1), (2, 1, 2), (2, 2, 2), (4,
 
 
 def machine(scale: Scale) -> bl.Platform:
-    """Give Cielo, or a machine with half of its sides: 8 × 6 × 12 Gemini routers with two nodes each."""
+    """Return Cielo, or a machine with half of its sides: 8 × 6 × 12 Gemini routers with two nodes each."""
     if scale.sides == FULL.sides:
         return bl.Platform.machine("cielo")
     return bl.Platform.torus(

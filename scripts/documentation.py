@@ -24,7 +24,7 @@ TARGET = ROOT / "target/site"
 SOURCE, PAGES = TARGET / "source", TARGET / "html"
 _REPOSITORY = "https://github.com/batchlab/batchlab"
 
-# Where pages of the site stand for what the pages of the repository link to.
+# Pages of the site for files of the repository to which pages link.
 _STAND_INS = {
     "src/batchlab/__init__.pyi": f"{documentation_reference.FOLDER}/index.md",
     "examples": f"{documentation_gallery.FOLDER}/index.md",
@@ -133,7 +133,7 @@ def with_searches(text: str, name: str) -> str:
 
 
 def with_tables(text: str) -> str:
-    """Give the tables of options their class."""
+    """Add the class of options to their tables."""
     for head, kind in _TABLES.items():
         text = text.replace(f"\n{head}", f"\n{{.{kind}}}\n{head}")
     return text

@@ -1,4 +1,4 @@
-"""The gallery: a page for each example, with its picture, its source and what it prints."""
+"""The gallery: a page for each example, with its picture, source and output."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Example:
 
     @property
     def picture(self) -> str:
-        """Markdown of its picture; nothing where there is none."""
+        """Markdown of its picture; empty without one."""
         name = _SHOWN.get(self.name)
         if name is None:
             return ""

@@ -33,7 +33,7 @@ class Page:
     title
         Its name, as it is written after `import batchlab`.
     names
-        What it documents, under the shortest name that each has.
+        Public names of the page, each under its shortest form.
     """
 
     module: str
@@ -62,7 +62,7 @@ class Page:
 
 
 def public_names() -> dict[str, str]:
-    """Give every public name, under the shortest name that it has, and the module on whose page it stands."""
+    """Return every public name in its shortest form, and the module of its page."""
     found = {}
     for name in sorted(batchlab.__all__):
         value = getattr(batchlab, name)
@@ -80,7 +80,7 @@ def public_names() -> dict[str, str]:
 
 
 def pages() -> tuple[Page, ...]:
-    """Give the pages, by title."""
+    """Return the pages, by title."""
     names = public_names()
     titles = _modules()
     made = [
@@ -91,7 +91,7 @@ def pages() -> tuple[Page, ...]:
 
 
 def _modules() -> dict[str, str]:
-    """Give the public modules with their titles: the packages, and modules that the package offers."""
+    """Return the public modules with their titles: packages, and modules that the package exports."""
     offered = {
         getattr(batchlab, name).__name__: f"batchlab.{name}"
         for name in batchlab.__all__

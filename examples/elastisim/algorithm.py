@@ -28,7 +28,7 @@ def schedule(jobs: list[Job], nodes: list[Node], system: dict[str, Any]) -> None
 
 
 def resize(job: Job, free: list[Node], waiting: list[Job]) -> None:
-    """Let a job at its scheduling point grow, or shrink to its least."""
+    """Grow a job at its scheduling point, or shrink it to its minimum."""
     has = len(job.assigned_nodes)
     if waiting:
         job.remove(job.assigned_nodes[job.num_nodes_min :])
@@ -37,7 +37,7 @@ def resize(job: Job, free: list[Node], waiting: list[Job]) -> None:
 
 
 def grant(job: Job, free: list[Node], wanted: int) -> None:
-    """Give a job what it asks for, as far as that is free."""
+    """Grant the requested nodes of a job that are free."""
     more = wanted - len(job.assigned_nodes)
     if more < 0:
         job.remove(job.assigned_nodes[more:])
