@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -190,3 +191,19 @@ def test_closed_streams(closed: str, words: str, code: int) -> None:
     )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_help_in_a_pipe_is_not_cut() -> None:
+    """Rich cuts long words in the 80 columns that it assumes without a terminal."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in {"COLUMNS", "TERMINAL_WIDTH"}
+    }
+    words = [sys.executable, "-m", "batchlab", "run", "--help"]
+    said = subprocess.run(words, env=environment, check=True, capture_output=True, encoding="utf-8").stdout  # noqa: S603  # our own
+    for word in (
+        "--order-at-instant",
+        "completions_first",
+        "completion='uniform(low=0,",
+        "my_policy.py:Mine",
+    ):
+        assert word in said

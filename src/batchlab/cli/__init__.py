@@ -34,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # Users may press Ctrl-C at once, so all imports are inside.
         words = list(sys.argv[1:] if arguments is None else arguments)
+        if arguments is None:
+            _widen_help()
         if words in _OVERVIEW and _COMPLETING not in os.environ:
             return _show_overview(asked=bool(words))
         from batchlab.cli.application import answer  # noqa: PLC0415
@@ -59,6 +61,14 @@ def _answer_process(answer: Callable[[list[str]], int], words: list[str]) -> int
     if code == _INTERRUPTED:
         process.leave()
     return code
+
+
+def _widen_help() -> None:
+    from batchlab.cli import process  # noqa: PLC0415  # as above
+
+    # A closed stream is None until `process.prepare`.
+    if sys.stdout is not None:
+        process.widen_help()
 
 
 def _show_overview(*, asked: bool) -> int:

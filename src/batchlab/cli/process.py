@@ -35,6 +35,7 @@ __all__ = [
     "print_interrupted",
     "removed",
     "wait_no_longer",
+    "widen_help",
 ]
 
 
@@ -53,6 +54,12 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+
+
+def widen_help() -> None:
+    """Print help in 120 columns unless standard output is a terminal: in 80, long words are cut."""
+    if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
+        os.environ.setdefault("TERMINAL_WIDTH", "120")
 
 
 def is_broken_pipe(error: BaseException) -> bool:
