@@ -322,7 +322,8 @@ def demo(
     runs = [(str(each.policy), each.metrics()) for each in results]
     typer.echo("\nThe same jobs under other policies:\n")
     print_blocks(summary.compare(runs))
-    typer.echo("\nNow a log of your own: batchlab run LOG.swf.gz --nodes 120 --cores 2 --policy easy")
+    typer.echo("\nNext, a log of a real Slurm: batchlab run --example slurm")
+    typer.echo("A log of your own:           batchlab run LOG.swf.gz --nodes 120 --cores 2 --policy easy")
 
 
 def _simulated(workload: Workload, system: System, policy: Policy, seed: int) -> Result:
