@@ -146,13 +146,15 @@ def test_the_example_runs_without_a_log(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_example_takes_the_place_of_a_log(capsys: pytest.CaptureFixture[str]) -> None:
-    """Another machine may be given; a log beside it may not."""
+    """Another machine may be given; a log beside it may not. The machine of its files must be given."""
+    folder = traces.example("slurm")
     assert main(["run", "--example", "slurm", "--nodes", "32", "--cores", "8", "-p", "easy"]) == 0
     assert "system        32 nodes, 256 cores" in capsys.readouterr().out
     for words, said in (
         (["x.swf", "--example", "slurm"], "slurm takes the place of TRACE; leave one of the two out"),
         (["--example", "slum"], "no example named 'slum'. Did you mean 'slurm'?"),
         ([], "Missing argument 'TRACE'. Name a log, or pass --example slurm"),
+        ([f"{folder}/sacct.txt"], f"has no MaxProcs. Pass --system {folder}."),
     ):
         assert main(["run", *words]) == 2
         assert said in capsys.readouterr().err

@@ -475,13 +475,13 @@ def machine_for(
         described
         or _mapped_machine(log, machine)
         or _catalogued_machine(log, machine, header)
-        or machine_of_log(header(), machine)
+        or machine_of_log(header(), machine, log.trace.parent)
     )
     _check_memory(system, log.use_memory)
     return system
 
 
-def machine_of_log(header: Header, machine: MachineRequest) -> System:
+def machine_of_log(header: Header, machine: MachineRequest, folder: Path | None = None) -> System:
     """Build the machine that a log's header describes.
 
     Parameters
@@ -490,6 +490,8 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
         The log's header.
     machine
         The options ``--cores`` and ``--equivalence``.
+    folder
+        The folder of the log. If it has a ``slurm.conf``, the error names it.
 
     Returns
     -------
@@ -500,8 +502,10 @@ def machine_of_log(header: Header, machine: MachineRequest) -> System:
     each = machine.cores_of_processor if said else header.processor.get("core", 1)
     sizes = header.node_sizes(None if machine.cores is None else machine.cores // each)
     if not sizes:
+        has_configuration = folder is not None and (folder / "slurm.conf").is_file()
+        step = f"--system {folder}" if has_configuration else "--nodes and --cores, or --system"
         raise wrong_usage(
-            "is missing, and the log's header has no MaxProcs. Pass --nodes and --cores, or --system.",
+            f"is missing, and the log's header has no MaxProcs. Pass {step}.",
             "--nodes",
         )
     system = traces.machine_of_sizes(sizes, _assumed(header, machine, sizes), each)
