@@ -15,7 +15,15 @@ import pytest
 import batchlab as bl
 from properties.test_why import WAITING
 from support.combinations import UNSEEN
-from support.schedule_runs import events_of, own_run_time, policy_of, result_of, workload_of
+from support.schedule_runs import (
+    differences,
+    events_of,
+    fail_if_different,
+    own_run_time,
+    policy_of,
+    result_of,
+    workload_of,
+)
 from support.schedule_systems import system_of
 
 if TYPE_CHECKING:
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
 
 CASES = 160
 CHUNKS = 4
-KINDS = ("requested_time", "tasks", "submit_time", "exact_estimates", "without")
+KINDS = ("requested_time", "tasks", "submit_time", "exact_estimates", "without", "limit")
 # `BATCHLAB_CASES=5000 pytest -m campaign tests/properties/test_what_if.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "2000"))
 
@@ -47,6 +55,11 @@ def check(number: int) -> Counter[str]:
         if other is None:
             return Counter()
         found, expected = why.what_if(without=[other]), without(case, other)
+    elif kind == "limit":
+        found = why.what_if(limit=None)
+        expected_case = with_job(case, row, exempt_from_limits=True)
+        expected = result_of(expected_case)
+        fail_if_different(f"case {number}", expected_case, differences)
     elif kind == "exact_estimates":
         found = why.what_if(exact_estimates=True)
         expected = result_of(with_job(case, row, requested_time=own_run_time(job), time_limit=job.limit))

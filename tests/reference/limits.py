@@ -23,6 +23,8 @@ FALLEN = Limit()
 def groups(job: Job, machine: Machine) -> list[tuple[Limit, Group]]:
     """Give the limits that hold for a job, each with the group in which it counts, in their order."""
     found: list[tuple[Limit, Group]] = []
+    if job.exempt_from_limits:
+        return found
     for number, limit in enumerate(machine.limits):
         if limit.queues and job.in_queue not in limit.queues:
             continue

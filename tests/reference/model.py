@@ -74,6 +74,7 @@ class Job:
     group: str | None = None
     account: str | None = None
     qos: str | None = None
+    exempt_from_limits: bool = False
     nice: float = 0.0
     score: float = 0.0
     node_sets: tuple[frozenset[int], ...] = ()

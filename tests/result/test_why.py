@@ -250,6 +250,7 @@ def test_requests_with_which_it_would_start_earlier() -> None:
         ({"taskss": 2}, "'taskss' is no column of the jobs. Did you mean 'tasks'"),
         ({"job_id": 2}, "'job_id' cannot be changed"),
         ({"tasks": "two"}, "tasks = 'two'; must be of the type Int64"),
+        ({"limit": 3}, "what_if: limit; must be None, which exempts the job from limits"),
         ({"tasks": 0}, "what_if: tasks = 0; must be >= 1 and < 2\\^32.$"),
         ({"without": [3]}, "without = 3; must be other jobs"),
         ({"without": [9]}, "job_id = 9: no job of this run has this number"),
@@ -331,6 +332,19 @@ def test_waiting_time_by_gates_and_limits() -> None:
         (40, 80, "bob", 1, 40, 5, 5, 30),
         (80, 120, "bob", 1, 10, 0, 2.5, 7.5),
     ]
+
+
+def test_what_if_no_limit() -> None:
+    """A job that is exempt from limits starts when it fits, and is counted by none."""
+    change = limited().why(2).what_if(limit=None)
+    assert (change.new_start_time, change.earlier) == (0, 60)
+    assert str(change).startswith("With no limit, job 2 starts at 0 s, 00:01:00 earlier.")
+    assert change.result.jobs["start_time"].to_list() == [0, 0, 60]
+    columns = {"user": ["ann", "ann", "bob"], "exempt_from_limits": [True, None, False]}
+    counted = run("easy", [(0, 60, 60, 1), (0, 30, 30, 1), (0, 20, 20, 2)], system=LIMITED, columns=columns)
+    assert counted.jobs["start_time"].to_list() == [0, 0, 0]
+    with pytest.raises(bl.WorkloadError, match="'exempt_from_limits' is of the kind Int64; must be true or"):
+        run("easy", BACKFILLED[:1], system=LIMITED, columns={"exempt_from_limits": [2]})
 
 
 def test_requeued_jobs_over_time() -> None:

@@ -49,6 +49,7 @@ def workload_of(case: Case) -> bl.Workload:
         "run_time": pl.Series([own_run_time(job) for job in jobs], dtype=pl.Float64),
         "requested_time": pl.Series([job.requested_time for job in jobs], dtype=pl.Float64),
         **limits_of(jobs),
+        **exemptions_of(jobs),
         "tasks": pl.Series([job.tasks for job in jobs], dtype=pl.Int64),
         "tasks_per_node": pl.Series([job.tasks_per_node for job in jobs], dtype=pl.Int64),
         "user_id": pl.Series([job.row % 3 for job in jobs], dtype=pl.Int64),
@@ -92,6 +93,12 @@ def limits_of(jobs: Sequence[Job]) -> dict[str, pl.Series]:
     if all(job.time_limit is None for job in jobs):
         return {}
     return {"time_limit": pl.Series([job.limit for job in jobs], dtype=pl.Float64)}
+
+
+def exemptions_of(jobs: Sequence[Job]) -> dict[str, pl.Series]:
+    """Give the column of jobs that no limit counts, where there is one."""
+    exempt = [job.exempt_from_limits for job in jobs]
+    return {"exempt_from_limits": pl.Series(exempt, dtype=pl.Boolean)} if any(exempt) else {}
 
 
 def waiting_columns(jobs: Sequence[Job]) -> dict[str, pl.Series]:

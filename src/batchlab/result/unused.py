@@ -121,7 +121,18 @@ _SIZES = ("moldable", "malleable", "adaptive")
 # The columns that a run reads, and some whose names are only similar to them.
 _READ = (
     *("job_id", "submit_time", "run_time", "requested_time", "tasks", "tasks_per_node", "exclusive"),
-    *("core", "mem", "gpu", "arguments", "app_name", "requeue", "score", "priority", "time_limit"),
+    *(
+        "core",
+        "mem",
+        "gpu",
+        "arguments",
+        "app_name",
+        "requeue",
+        "score",
+        "priority",
+        "time_limit",
+        "exempt_from_limits",
+    ),
     *(ARRAY, *TASK_COLUMNS, *APPLICATION_COLUMNS, JOB_NAME, CONSTRAINT, DEPENDS_ON, BEGIN_TIME, DEPENDENCY),
     *(NODE_GROUP, RANK_ORDER, WORK, *get_args(Attribute)),
     *(name for attribute in get_args(Attribute) for name in columns_of(attribute)),

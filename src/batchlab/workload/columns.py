@@ -51,6 +51,7 @@ def stripped(column: str) -> pl.Expr:
 
 
 TIME_LIMIT = "time_limit"
+EXEMPT_FROM_LIMITS: Final = "exempt_from_limits"
 
 
 def time_limits(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:

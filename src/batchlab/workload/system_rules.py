@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from batchlab.errors import WorkloadError
 from batchlab.workload.attributes import attribute, check_known
-from batchlab.workload.columns import time_limits
+from batchlab.workload.columns import EXEMPT_FROM_LIMITS, time_limits
 from batchlab.workload.routing import Admission, numbered
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
     -------
     dict or None
         None without limits. O(jobs × limits × partitions counted separately).
+
+    Raises
+    ------
+    WorkloadError
+        If the column ``exempt_from_limits`` does not hold booleans.
     """
     if not system.limits:
         return None
@@ -55,8 +61,10 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
     caps: list[Caps] = []
     lists: list[tuple[int, ...]] = [()]
     list_of: Codes = np.zeros(len(workload.jobs), np.int64)
+    counted = ~exempt(workload.jobs)
     for number, limit in enumerate(system.limits):
-        applies = admission.admits(limit.applies_to) & _in_queues(limit, system, routes, len(list_of))
+        applies = counted & admission.admits(limit.applies_to)
+        applies &= _in_queues(limit, system, routes, len(list_of))
         group = _groups(limit, codes_of, len(list_of))
         before = len(caps)
         for of_partition in _partitions(limit, system, routes):
@@ -81,6 +89,23 @@ def limit_columns(workload: Workload, system: System, routes: Routes | None) -> 
         "list_of": list_of.astype(np.uint32),
         "least_nodes": nodes.astype(np.uint32),
     }
+
+
+def exempt(jobs: pl.DataFrame) -> Mask:
+    """Return which jobs are exempt from limits.
+
+    Raises
+    ------
+    WorkloadError
+        If the column does not hold booleans.
+    """
+    if EXEMPT_FROM_LIMITS not in jobs.columns:
+        return np.zeros(len(jobs), np.bool_)
+    column = jobs[EXEMPT_FROM_LIMITS]
+    if column.dtype not in (pl.Boolean, pl.Null):
+        rule = "must be true or false, or null for jobs that limits count"
+        raise WorkloadError(f"column {EXEMPT_FROM_LIMITS!r} is of the kind {column.dtype}; {rule}.")
+    return np.asarray(column.cast(pl.Boolean).fill_null(value=False).to_numpy(), np.bool_)
 
 
 def _in_queues(limit: Limit, system: System, routes: Routes | None, jobs: int) -> Mask:

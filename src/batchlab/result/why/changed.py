@@ -13,13 +13,13 @@ from batchlab.core.lazy import import_late
 from batchlab.core.units import format_duration
 from batchlab.errors import ResultError, WorkloadError, reason_of, shown, suggest
 from batchlab.options.run_options import RECORDED
-from batchlab.workload.columns import TIME_LIMIT
+from batchlab.workload.columns import EXEMPT_FROM_LIMITS, TIME_LIMIT
 from batchlab.workload.dependencies import DEPENDENCY, DEPENDS_ON
 from batchlab.workload.validation import NEXT_STEP
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from batchlab.options import RunOptions
     from batchlab.result.why.wait import Explained, Waits
@@ -157,7 +157,7 @@ class Change:
             If a value breaks a rule of jobs.
         """
         jobs, values = workload.jobs, dict(self.values)
-        known = [name for name in (*jobs.columns, TIME_LIMIT) if name not in _FIXED]
+        known = [name for name in (*jobs.columns, TIME_LIMIT, EXEMPT_FROM_LIMITS) if name not in _FIXED]
         for name in values:
             if name not in known:
                 rule = "cannot be changed" if name in _FIXED else "is no column of the jobs"
@@ -171,9 +171,7 @@ class Change:
             values = {TIME_LIMIT: _limit(jobs, self.row), "requested_time": run_time} | values
         elif "requested_time" in values and TIME_LIMIT in jobs.columns:
             values.setdefault(TIME_LIMIT, values["requested_time"])
-        if TIME_LIMIT in values and TIME_LIMIT not in jobs.columns:
-            jobs = jobs.with_columns(pl.col("requested_time").alias(TIME_LIMIT))
-            jobs = jobs.select(_ordered(jobs.columns))
+        jobs = _with_columns(jobs, values)
         for name, value in values.items():
             jobs = _with_value(jobs, self.row, name, value)
         changed = replace(workload, jobs=jobs)
@@ -188,6 +186,16 @@ class Change:
 
 def _limit(jobs: pl.DataFrame, row: int) -> object:
     return jobs[TIME_LIMIT if TIME_LIMIT in jobs.columns else "requested_time"][row]
+
+
+def _with_columns(jobs: pl.DataFrame, names: Collection[str]) -> pl.DataFrame:
+    """Add the columns that all jobs have by default."""
+    if TIME_LIMIT in names and TIME_LIMIT not in jobs.columns:
+        jobs = jobs.with_columns(pl.col("requested_time").alias(TIME_LIMIT))
+        jobs = jobs.select(_ordered(jobs.columns))
+    if EXEMPT_FROM_LIMITS in names and EXEMPT_FROM_LIMITS not in jobs.columns:
+        jobs = jobs.with_columns(pl.lit(value=False).alias(EXEMPT_FROM_LIMITS))
+    return jobs
 
 
 def _ordered(columns: list[str]) -> list[str]:
@@ -403,7 +411,10 @@ def events_of(result: Explained, change: Change) -> pl.DataFrame | EventStream |
 
 
 def _in_words(run: Waits, change: Change) -> str:
-    values = [f"{name} = {value}" for name, value in change.values.items()]
+    values = [
+        "no limit" if name == EXEMPT_FROM_LIMITS and value is True else f"{name} = {value}"
+        for name, value in change.values.items()
+    ]
     values += ["its true run time as estimate"] if change.exact_estimates else []
     if change.without:
         ids = [str(each) for each in run.job_ids.gather([*change.without[:_SHOWN]])]

@@ -17,6 +17,7 @@ from batchlab.result.recorded import TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES, capacity_of
 from batchlab.result.why.chain import chain_of
 from batchlab.result.why.overtakers import overtakers_of
+from batchlab.workload.columns import EXEMPT_FROM_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,7 +122,11 @@ class Why:
         return _card(self)
 
     def what_if(
-        self, *, exact_estimates: bool = False, without: Iterable[int] = (), **values: object
+        self,
+        *,
+        exact_estimates: bool = False,
+        without: Iterable[int] = (),
+        **values: object,
     ) -> WhatIf:
         """Run the jobs again with one thing changed for this job alone, or without some jobs.
 
@@ -137,7 +142,8 @@ class Why:
         **values
             New values of this job by column: ``requested_time`` (with it the ``time_limit``, unless that is
             given), ``time_limit`` (None: no limit), ``tasks``, ``submit_time``, ``run_time`` (s), and other
-            columns that the jobs have, such as ``partition``, ``qos`` or ``account``.
+            columns that the jobs have, such as ``partition``, ``qos`` or ``account``. ``limit=None`` exempts
+            this job alone from the limits of the system.
 
         Returns
         -------
@@ -156,6 +162,11 @@ class Why:
         left_out = tuple(sorted({run.row_of(other) for other in without}))
         if row in left_out:
             raise ResultError(f"what_if: without = {self.job_id}; must be other jobs than this one.")
+        if "limit" in values:
+            if values.pop("limit") is not None:
+                rule = "must be None, which exempts the job from limits; requested_time changes its time"
+                raise ResultError(f"what_if: limit; {rule}.")
+            values[EXEMPT_FROM_LIMITS] = True
         if not (values or left_out or exact_estimates):
             rule = "name a change, as in what_if(requested_time=3600) or what_if(without=[7])"
             raise ResultError(f"what_if: nothing is changed; {rule}.")
