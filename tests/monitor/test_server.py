@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -21,11 +22,12 @@ import numpy as np
 import pytest
 
 import batchlab as bl
+from batchlab.errors import MonitorError
 from batchlab.monitor import guard
 from batchlab.monitor import server as server_module
 from batchlab.monitor.pace import Pace, PaceControl, Serving
 from batchlab.monitor.server import Server
-from batchlab.monitor.snapshot import History, SnapshotExchange
+from batchlab.monitor.snapshot import History, ResultExchange, SnapshotExchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -230,6 +232,50 @@ def test_the_pace_is_changed(server: Server, control: PaceControl) -> None:
     assert (control.pace.rate, control.pace.is_paused) == (250.5, True)
     assert asked(server, "POST", f"/pace?{token}&rate=&paused=no").status == 200
     assert (control.pace.rate, control.pace.is_paused) == (None, False)
+
+
+def test_a_job_is_explained(exchange: SnapshotExchange, simulation: bl.Simulation, server: Server) -> None:
+    """The sections of the answer of the run so far; errors say what is wrong."""
+    token = server.url.partition("?")[2]
+    status, _, text = get(server, "/why", f"{token}&job=13")
+    assert (status, json.loads(text)["error"]) == (400, "the run has no result yet. Ask again.")
+    fork = simulation.fork()
+    fork.run_until(25)
+    exchange.results = ResultExchange(fork.result)
+    exchange.results.close()
+    status, _, text = get(server, "/why", f"{token}&job=13")
+    (head, _), *others = json.loads(text)["sections"]
+    assert (status, head[:54]) == (200, "Job 13 waited 15 s, from 10 s to 25 s, and has not sta")
+    assert others[0][0].startswith("Who had the")
+    for number, message in (
+        ("99", "no job of this run"),
+        ("", "must be a whole number"),
+        ("14", "not been sub"),
+    ):
+        status, _, text = get(server, "/why", f"{token}&job={number}")
+        assert status == 400
+        assert message in json.loads(text)["error"]
+
+
+def test_results_are_made_by_the_thread_of_the_run(simulation: bl.Simulation) -> None:
+    """While the run goes on, a viewer waits until its thread makes the result."""
+    made: list[int] = []
+    result = simulation.result()
+
+    def make() -> bl.Result:
+        made.append(threading.get_ident())
+        return result
+
+    results = ResultExchange(make)
+    with pytest.raises(MonitorError, match="long decision"):
+        results.latest(patience=0.01)
+    asked = threading.Thread(target=results.latest)
+    asked.start()
+    while asked.is_alive():
+        if results.is_wanted:
+            results.publish()
+        time.sleep(0.001)
+    assert set(made) == {threading.get_ident()}
 
 
 def test_it_listens_to_this_machine_only(server: Server) -> None:

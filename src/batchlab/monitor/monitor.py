@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Self, TextIO
 from batchlab.core.lazy import deferred
 from batchlab.errors import MonitorError
 from batchlab.monitor.pace import Pace, PaceControl, Serving, drive
-from batchlab.monitor.snapshot import History, Phase, RunFacts, Snapshot, SnapshotExchange
+from batchlab.monitor.snapshot import (
+    History,
+    Phase,
+    ResultExchange,
+    RunFacts,
+    Snapshot,
+    SnapshotExchange,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +109,8 @@ class Monitor:
         self._began = began or (time.monotonic(), time.process_time())
         first = self._facts.first_submission
         self._begun_at = first if began else max(simulation.now, first)
-        self._exchange = SnapshotExchange()
+        self._results = ResultExchange(simulation.result)
+        self._exchange = SnapshotExchange(results=self._results)
         self._history = History(simulation.system.resources)
         self._stream = stream or sys.stderr
         self._display: Display | None = None
@@ -182,6 +190,8 @@ class Monitor:
             self._progress(self._simulation.finished, len(self._facts.workload))
         if not self._asked and (self._at_once or time.monotonic() - self._began[0] > _PATIENCE):
             self._listen()
+        if self._results.is_wanted:
+            self._results.publish()
         due = self._display is not None and self._display.is_due()
         if due or self._exchange.is_wanted:
             snapshot = self._snapshot("running")
@@ -198,6 +208,7 @@ class Monitor:
             ``"done"``, or ``"stopped"`` before its end.
         """
         self._remember()
+        self._results.close()
         if not self._asked:
             # The run ended before it could be queried: no snapshot is made.
             return

@@ -10,16 +10,16 @@ import numpy as np
 
 from batchlab import _kernel
 from batchlab.core.vocabulary import JOB_STATES
-from batchlab.errors import MonitorError, shown, suggest
+from batchlab.errors import MonitorError, ResultError, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from batchlab.monitor.snapshot import RunFacts, Snapshot, Stretch
+    from batchlab.monitor.snapshot import ResultExchange, RunFacts, Snapshot, Stretch
 
-__all__ = ["QUESTIONS", "answer", "overview", "picture"]
+__all__ = ["QUESTIONS", "answer", "explanation", "overview", "picture"]
 
 
 Document = dict[str, object]
@@ -236,6 +236,35 @@ def picture(snapshot: Snapshot, news: Stretch) -> dict[str, object]:
         "queue": [_queued_job(snapshot, row) for row in status.queue[:_QUEUE_SHOWN].tolist()],
         "history": curves,
     }
+
+
+def explanation(results: ResultExchange | None, number: str) -> Document:
+    """Explain for the page why a job waits or waited.
+
+    Parameters
+    ----------
+    results
+        The results of the run.
+    number
+        The number of the job.
+
+    Returns
+    -------
+    dict
+        ``job``, and ``sections``: titles with the rows of a table each, as `Why.sections` has them.
+
+    Raises
+    ------
+    MonitorError
+        If there is no explanation of a job with this number.
+    """
+    job = _integer(number, "job")
+    if results is None:
+        raise MonitorError("the run has no result yet. Ask again.")
+    try:
+        return {"job": job, "sections": results.latest().why(job).sections()}
+    except ResultError as error:
+        raise MonitorError(str(error)) from None
 
 
 def _system(facts: RunFacts) -> dict[str, object]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from batchlab.errors import MonitorError, missing_extra
 from batchlab.monitor.pace import Pace
-from batchlab.monitor.questions import picture
+from batchlab.monitor.questions import explanation, picture
 
 try:
     import uvicorn
@@ -69,7 +69,8 @@ def application(
     Returns
     -------
     ASGI application
-        ``/`` is the page, ``/state`` its data; a POST to ``/pace`` changes the run's pace.
+        ``/`` is the page, ``/state`` its data, ``/why?job=N`` an explanation of the wait of a job; a POST to
+        ``/pace`` changes the run's pace.
     """
     whole = _page()
 
@@ -80,6 +81,12 @@ def application(
         known = (_number(request, "generation"), _number(request, "points"))
         return JSONResponse(picture(exchange.latest(), history.since(*known)))
 
+    def why(request: Request) -> Response:
+        try:
+            return JSONResponse(explanation(exchange.results, request.query_params.get("job", "")))
+        except MonitorError as error:
+            return JSONResponse({"error": str(error)}, _BAD_REQUEST)
+
     def pace(request: Request) -> Response:
         try:
             control.pace = _pace(request)
@@ -87,7 +94,7 @@ def application(
             return JSONResponse({"error": str(error)}, _BAD_REQUEST)
         return JSONResponse({"pace": control.pace.rate, "paused": control.pace.is_paused})
 
-    routes = [("/", page, "GET"), ("/state", state, "GET"), ("/pace", pace, "POST")]
+    routes = [("/", page, "GET"), ("/state", state, "GET"), ("/why", why, "GET"), ("/pace", pace, "POST")]
     served = [Route(path, _guarded(answer, token), methods=[method]) for path, answer, method in routes]
     return Guard(Starlette(routes=served), names)
 

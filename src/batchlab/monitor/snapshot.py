@@ -15,15 +15,17 @@ from batchlab.workload.requests import amounts
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Callable
 
     import numpy as np
     import numpy.typing as npt
 
+    from batchlab.result.result import Result
     from batchlab.simulation import Gauges, Simulation, Status
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["History", "Phase", "RunFacts", "Snapshot", "SnapshotExchange", "Stretch"]
+__all__ = ["History", "Phase", "ResultExchange", "RunFacts", "Snapshot", "SnapshotExchange", "Stretch"]
 
 
 Phase = Literal["running", "done", "stopped"]
@@ -162,6 +164,64 @@ class Snapshot:
         return self.facts.date(self.status.now)
 
 
+class ResultExchange:
+    """The result of a run so far, made on request; only its thread may make it while the run goes on.
+
+    Parameters
+    ----------
+    make
+        Returns the result.
+    """
+
+    def __init__(self, make: Callable[[], Result]) -> None:
+        self._make = make
+        self._changed = threading.Condition()
+        self._newest: Result | None = None
+        self._wanted = False
+        self._closed = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """True if a thread waits for a result."""
+        return self._wanted
+
+    def publish(self) -> None:
+        """Make a result; called by the simulating thread."""
+        with self._changed:
+            self._newest = self._make()
+            self._wanted = False
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Let other threads make the result from now on: the simulation does not change any more."""
+        with self._changed:
+            self._closed, self._newest = True, None
+            self._changed.notify_all()
+
+    def latest(self, *, patience: float = 5.0) -> Result:
+        """Return a result of about now; must not be called by the simulating thread.
+
+        Parameters
+        ----------
+        patience
+            Maximum wait, seconds.
+
+        Raises
+        ------
+        MonitorError
+            If the run makes no result in time: a policy written in Python may decide for long.
+        """
+        with self._changed:
+            if not self._closed:
+                self._newest, self._wanted = None, True
+                self._changed.wait_for(lambda: self._newest is not None or self._closed, patience)
+            if self._closed and self._newest is None:
+                self._newest = self._make()
+            if self._newest is None:
+                raise MonitorError("the run is in a long decision. Ask again.")
+            return self._newest
+
+
 class SnapshotExchange:
     """The latest snapshot of a run; the first one must exist before other threads use the exchange.
 
@@ -169,9 +229,17 @@ class SnapshotExchange:
     ----------
     first
         The initial snapshot.
+    results
+        The results of the run so far, from which waits are explained.
+
+    Attributes
+    ----------
+    results
+        As given.
     """
 
-    def __init__(self, first: Snapshot | None = None) -> None:
+    def __init__(self, first: Snapshot | None = None, results: ResultExchange | None = None) -> None:
+        self.results = results
         self._changed = threading.Condition()
         self._newest = first
         self._wanted = False
