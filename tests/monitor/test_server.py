@@ -349,8 +349,10 @@ def test_the_page_in_a_browser(server: Server, tmp_path: Path) -> None:
     drawn = {name: attribute(document, name) for name in ("nodes", "busy", "jobs", "resource")}
     assert drawn == {"nodes": "2", "busy": "2", "jobs": "2", "resource": "core"}
     assert "2 of 2 nodes have core in use · 2 jobs" in document
-    assert re.search(r"<td>13</td><td>4</td><td>0 s</td><td>30 s</td>", document)
-    assert re.search(r"</span>12</span></td><td>1</td><td>5 s</td><td>40 s</td>", document)
+    button = r'<button type="button" class="job">{}</button>'
+    assert re.search(rf"<td>{button.format(13)}</td><td>4</td><td>0 s</td><td>30 s</td>", document)
+    running = r"</span></td><td>1</td><td>5 s</td><td>40 s</td>"
+    assert re.search(rf"</span>{button.format(12)}{running}", document)
 
 
 def test_many_points_are_means_in_a_browser(
