@@ -347,6 +347,30 @@ def test_what_if_no_limit() -> None:
         run("easy", BACKFILLED[:1], system=LIMITED, columns={"exempt_from_limits": [2]})
 
 
+def test_the_shape_of_free_room() -> None:
+    """Enough is free in all, but not on one node: by hand, the third job waits 90 s for the first one."""
+    jobs: Jobs = [(0, 100, 100, 1), (0, 120, 120, 1), (10, 20, 20, 1)]
+    result = run("easy", jobs, nodes=2, columns={"core": [3, 3, 2]}, explain=True)
+    assert result.jobs["start_time"].to_list() == [0, 0, 100]
+    gates = result.gates.filter(pl.col("job_id") == 3)
+    assert gates.select("start", "end", "gate", "subject", "detail").rows() == [
+        (10, 100, "resources", None, "earlier")
+    ]
+    assert re.search(r"^resources +shape +earlier +00:01:30 +100.0%$", str(result.why(3)), re.MULTILINE)
+    assert links(result, 3) == [(1, 10, 100)]
+
+
+def test_early_ends_under_conservative() -> None:
+    """A job that overtakes nobody starts after the one before it, whose start two early ends had set."""
+    jobs: Jobs = [(0, 100, 100, 2), (0, 100, 200, 1), (10, 50, 50, 4), (20, 50, 200, 1)]
+    result = run("conservative", jobs)
+    assert result.jobs["start_time"].to_list() == [0, 0, 100, 150]
+    assert held(result, 4) == {"running": 240, "before": 200, "idle_enough": 80}
+    assert links(result, 4) == [(3, 100, 150), (1, 20, 100)]
+    # Plans went by a limit of 200 s for the second job: with the true one the fourth would still wait.
+    assert result.why(4).what_if(requested_time=80).new_start_time == 20
+
+
 def test_requeued_jobs_over_time() -> None:
     """The earlier runs of a job are in the periods in which they were."""
     events = [{"time": 30, "event": "requeue", "job_id": 1}]
