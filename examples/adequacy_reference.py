@@ -90,7 +90,7 @@ def draw(
         for policy, pair in pairs.items():
             print(f"{policy}: P = {pair.P:.3f} s between two runs of all {len(pair):,} jobs")
         ax = bl.plot.adequacy_by_jobs(pairs, log=True)
-        ax.get_figure(root=True).savefig(out / "adequacy_growth.png", dpi=96)  # type: ignore[union-attr]
+        ax.get_figure(root=True).savefig(out / "adequacy_growth.png", dpi=160)  # type: ignore[union-attr]
 
 
 def main() -> None:

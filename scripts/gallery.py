@@ -28,8 +28,8 @@ POLICIES = ("fcfs", "easy", "easy(order=sjf)")
 SLURM = Path(__file__).parents[1] / "tests/adequacy/slurm_runs.csv"
 SETH = Path(__file__).parents[2] / "shared/data/HPC2N-2002-2.2-cln.swf.gz"
 MIXED = [("alltoall", 24), ("ring", 40), ("stencil_3d", 64), ("allreduce", 16)]
-COLOURS = 64
-DPI = 96
+COLOURS, WIDTH = 128, 1024
+DPI = 160
 
 
 def plots() -> dict[str, Callable[[], Axes]]:
@@ -266,7 +266,7 @@ def write_pictures() -> None:
         figure = plot().get_figure(root=True)
         if figure is None:
             raise RuntimeError(f"{name} has no figure")
-        figure.set_dpi(DPI)
+        figure.set_dpi(max(DPI, WIDTH / figure.get_figwidth()))
         canvas = FigureCanvasAgg(figure)
         canvas.draw()  # type: ignore[no-untyped-call]
         pixels = np.asarray(canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]

@@ -20,6 +20,8 @@ from matplotlib.figure import Figure
 
 import batchlab as bl
 from batchlab.errors import ResultError
+from support.kth_sample import kth_results
+from support.label_boxes import faults
 from support.plotted_results import (
     ONE_ONLY,
     PLOTS,
@@ -77,10 +79,12 @@ def test_axes_in_and_out(name: str, several: list[bl.Result]) -> None:
 
 @pytest.mark.parametrize("name", PLOTS)
 def test_own_axes(name: str, several: list[bl.Result]) -> None:
-    """Without axes, a plot makes a figure that can be saved; it has a title only when one is asked for."""
+    """Without axes, a plot makes a figure without overlaps; it has a title only when one is asked for."""
     ax = PLOTS[name](for_plot(name, several))
     assert ax.get_title(loc="left") == ax.get_title() == ""
-    drawn(ax)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    assert faults(figure) == []
     titled = PLOTS[name](for_plot(name, several), title="A title")
     assert titled.get_title(loc="left") == "A title"
 
@@ -266,3 +270,48 @@ def test_gflops_of_arrays_and_workloads(several: list[bl.Result]) -> None:
         bl.plot.gflops(several[0])
     with pytest.raises(ResultError, match=r"performance\['core'\] = 0 GFLOP/s; must be > 0"):
         bl.plot.gflops(several[0], performance={"core": 0})
+
+
+OF_A_LOG: "dict[str, Callable[[list[bl.Result]], Axes]]" = {
+    "utilisation": bl.plot.utilisation,
+    "load of one": lambda results: bl.plot.load(results[0]),
+    "queue_size": lambda results: bl.plot.queue_size(results, kind="time"),
+    "gantt": lambda results: bl.plot.gantt(results[0], start=50_000, end=137_000, colour_by="user"),
+    "allocations": lambda results: bl.plot.allocations(results[0], by="user"),
+    "job_times": lambda results: bl.plot.job_times(results[0]),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_LOG)
+def test_labels_of_a_log(name: str) -> None:
+    """Dates and many users overlap nothing, on the log's own clock."""
+    ax = OF_A_LOG[name](kth_results())
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    assert faults(figure) == []
+    assert ax.get_xlabel().startswith("date")
+
+
+def test_faults_are_seen() -> None:
+    """The check sees labels that overlap, a legend on a curve, and letters that are too small."""
+    ax = Figure(figsize=(2, 2)).add_subplot()
+    ax.plot([0, 1], [0, 1], label="one")
+    ax.set_xticks([0.5, 0.51], ["a long label", "another"])
+    ax.legend(loc="center")
+    ax.set_title("small", fontsize=4)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    found = " ".join(faults(figure))
+    assert "'a long label' and 'another' overlap" in found
+    assert "the legend lies inside the axes" in found
+    assert "'small' has 4 points" in found
+
+
+def test_pictures_of_the_documentation_are_wide() -> None:
+    """At least 1,000 pixels, so that their labels can be read."""
+    narrow = {}
+    for path in sorted((PAGE.parent / "pictures").glob("*.png")):
+        width = int.from_bytes(path.read_bytes()[16:20], "big")
+        if width < 1000:
+            narrow[path.name] = width
+    assert narrow == {}

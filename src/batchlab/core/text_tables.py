@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Block", "Facts", "Table", "render", "width_of"]
+__all__ = ["Block", "Facts", "Page", "Table", "render", "width_of"]
 
 _NAMES_WIDTH = 14
 _BETWEEN = 2
 _LEAST_TEXT = 20
 _BOLD, _CYAN, _YELLOW, _RESET = "\x1b[1m", "\x1b[36m", "\x1b[33m", "\x1b[0m"
+
+
+class Page(str):
+    """A text of several lines, which an interpreter and a notebook show as it is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 @dataclass(frozen=True)

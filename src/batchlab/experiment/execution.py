@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import sys
 import threading
 import time
 import traceback
@@ -24,6 +25,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -441,12 +444,39 @@ def _check_picklable(tasks: Sequence[Task]) -> None:
         parts = {"policies": task.policy, "observers": task.observers, "workloads": task.source}
         for name, part in parts.items():
             try:
-                pickle.dumps(part)
+                sent = _pickled(part)
             except Exception as error:
                 raise ExperimentError(
                     f"{name}: {shown(part)} cannot be sent to another process: {error}. Define it at the top "
                     'of a module, or use executor="threads".'
                 ) from error
+            if b"__main__" in sent and _is_typed_in() and _CLOUDPICKLE is None:
+                raise ExperimentError(
+                    f"{name}: {shown(part)} is defined in a cell or at a prompt, from where other processes "
+                    "cannot import it. Install cloudpickle (pip install 'batchlab[notebook]'), define it in "
+                    'a module, or use executor="threads".'
+                )
+
+
+_CLOUDPICKLE = find_spec("cloudpickle")
+
+
+def _is_typed_in() -> bool:
+    """Return whether the program is a notebook, a prompt or ``-c``: its classes are in no file."""
+    return not hasattr(sys.modules["__main__"], "__file__")
+
+
+def _pickled(part: object) -> bytes:
+    """Pickle an object; what was typed in is pickled by value if cloudpickle is installed."""
+    if _CLOUDPICKLE is None or not _is_typed_in():
+        return pickle.dumps(part)
+    by_value: bytes = import_module("cloudpickle").dumps(part)
+    return by_value
+
+
+def do_pickled(work: Callable[[Task], None], task: bytes) -> None:
+    """Do a task that was pickled by value, in another process."""
+    work(pickle.loads(task))  # noqa: S301  # of the parent process
 
 
 def _submit(
@@ -465,7 +495,10 @@ def _submit(
     try:
         for task in tasks:
             try:
-                futures[executor.submit(work, task)] = task
+                if isinstance(executor, ProcessPoolExecutor) and _is_typed_in():
+                    futures[executor.submit(do_pickled, work, _pickled(task))] = task
+                else:
+                    futures[executor.submit(work, task)] = task
             except BrokenExecutor:
                 lost.append(task)
         for future in as_completed(futures):

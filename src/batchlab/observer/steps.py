@@ -15,6 +15,7 @@ from batchlab import _kernel
 from batchlab.core import rules
 from batchlab.errors import ObserverError, one_line, reason_of, shown
 from batchlab.workload.columns import UNREADABLE
+from batchlab.workload.validation import as_polars, is_frame
 
 __all__ = [
     "MOST_LOOKS",
@@ -266,9 +267,9 @@ def table_of(source: object, columns: tuple[str, ...]) -> pl.DataFrame:
             table = pl.read_csv(Path(source).read_bytes(), infer_schema_length=None)
         except (OSError, *UNREADABLE) as error:
             raise ObserverError(f"{where}{reason_of(error)}; must be a CSV file.") from None
-    elif isinstance(source, pl.DataFrame | Mapping):
+    elif isinstance(source, Mapping) or is_frame(source):
         try:
-            table = pl.DataFrame(source, strict=False)
+            table = pl.DataFrame(source, strict=False) if isinstance(source, Mapping) else as_polars(source)
         except UNREADABLE as error:
             raise ObserverError(f"{reason_of(error)}; must be columns of equal length.") from None
     else:

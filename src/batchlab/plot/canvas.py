@@ -8,6 +8,7 @@ relative to those of the user.
 from __future__ import annotations
 
 import inspect
+import io
 import re
 import textwrap
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias
@@ -43,6 +44,7 @@ __all__ = [
     "legend",
     "line_style",
     "pale",
+    "picture_of",
     "plot",
     "rows_size",
     "save_picture",
@@ -98,6 +100,22 @@ def plot(draw: Callable[P, Axes]) -> Callable[P, Axes]:
     return draw
 
 
+class ShownAxes(Axes):
+    """Axes that a notebook shows as a picture if a cell ends with them."""
+
+    def _repr_png_(self) -> bytes:
+        return picture_of(self)
+
+
+def picture_of(ax: Axes) -> bytes:
+    """Return the figure of axes as PNG."""
+    figure = ax.get_figure(root=True)
+    content = io.BytesIO()
+    if figure is not None:
+        figure.savefig(content, format="png", bbox_inches="tight")
+    return content.getvalue()
+
+
 def begin(ax: Axes | None, *, title: str | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
     """Return the axes to draw on: those given, or new ones in a new figure.
 
@@ -121,7 +139,7 @@ def begin(ax: Axes | None, *, title: str | None, size: tuple[float, float] = (6.
         If these are not axes.
     """
     if ax is None:
-        ax = Figure(figsize=size, dpi=150, layout="constrained").add_subplot()
+        ax = Figure(figsize=size, dpi=150, layout="constrained").add_subplot(axes_class=ShownAxes)
     elif not isinstance(ax, Axes):
         raise ResultError(f"ax = {shown(ax)}; must be matplotlib Axes, e.g. of Figure().add_subplot().")
     if title is not None:

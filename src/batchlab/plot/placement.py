@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from batchlab.errors import PlatformError, ResultError, shown
 from batchlab.placement.orders import layout_of
 from batchlab.platform import Dragonfly, FatTree, Torus
-from batchlab.plot.canvas import GRID, INK, choice
+from batchlab.plot.canvas import GRID, INK, choice, picture_of
 from batchlab.result.table import cut_since, since
 
 if TYPE_CHECKING:
@@ -463,6 +463,7 @@ def space(ax: object, title: str | None) -> Any:  # noqa: ANN401  # matplotlib's
     elif not hasattr(ax, "get_zlim"):
         raise ResultError(f"ax = {shown(ax)}; must be axes of projection='3d' for view='3d'.")
     drawn: Any = ax
+    drawn._repr_png_ = partial(picture_of, drawn)  # a notebook shows it
     if title is not None:
         drawn.set_title(title, loc="left", fontsize="medium", color=INK)
     for name in "xyz":

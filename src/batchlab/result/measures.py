@@ -9,6 +9,7 @@ import polars as pl
 
 from batchlab.errors import ResultError, shown
 from batchlab.workload.run_events import RUN_EVENTS
+from batchlab.workload.validation import as_polars, is_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,8 +114,8 @@ def _of_result(measure: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(measure)
     def measured(jobs: object, *others: object, **named: object) -> object:
-        if isinstance(jobs, pl.DataFrame):
-            return measure(jobs, *others, **named)
+        if is_frame(jobs):
+            return measure(as_polars(jobs), *others, **named)
         table = getattr(jobs, "jobs", None)
         if not isinstance(table, pl.DataFrame):
             rule = "must be a Result, or a table as result.jobs"

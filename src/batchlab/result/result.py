@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from batchlab.core.lazy import deferred, import_late
 from batchlab.core.outputs import source_of
+from batchlab.core.text_tables import Page
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
 from batchlab.result import course, energy, metrics, near, platform
@@ -367,7 +368,7 @@ class Result(RecordedTables):
 
     def summary(self) -> str:
         """Summarise the run and its measures in a page of text."""
-        return page(self.facts, self.metrics(), self.elapsed, self.warnings)
+        return Page(page(self.facts, self.metrics(), self.elapsed, self.warnings))
 
     @property
     def facts(self) -> list[tuple[str, str]]:

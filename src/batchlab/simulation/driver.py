@@ -24,6 +24,7 @@ from batchlab.result.table import ALLOCATED, JOBS, RESULT_COLUMNS
 from batchlab.seam.components import Allocator, ExternalScheduler, Observer, Predictor
 from batchlab.seam.view import Columns, Values, View
 from batchlab.simulation.snapshot import components_as_bytes, components_of_bytes
+from batchlab.workload.validation import as_polars, is_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -274,11 +275,12 @@ class Driver:
             for name, table in tables.items():
                 if not name or table is None:
                     continue
-                if not isinstance(table, pl.DataFrame):
+                if not is_frame(table):
                     raise SimulationError(
-                        f"{type(observer).__name__} observed {shown(table)} as {name!r}; must be a polars "
-                        "DataFrame."
+                        f"{type(observer).__name__} observed {shown(table)} as {name!r}; must be a polars or "
+                        "pandas DataFrame."
                     )
+                table = as_polars(table)  # noqa: PLW2901  # the same table
                 if name == JOBS:
                     of_jobs |= {column.name: column for column in self._of_jobs(table, observer)}
                 elif name in found:

@@ -18,6 +18,7 @@ from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.core.rules import FINITE, WHOLE, Optional, check, truth
 from batchlab.core.vocabulary import REJECTION_REASONS
 from batchlab.errors import WorkloadError, shown, suggest
+from batchlab.workload.validation import as_polars, is_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -282,8 +283,8 @@ def _arguments(facts: object) -> dict[str, Any]:
 
 
 def _table(value: object, name: str) -> pl.DataFrame:
-    if isinstance(value, pl.DataFrame):
-        return value
+    if is_frame(value):
+        return as_polars(value)
     try:
         return pl.DataFrame(list(value), infer_schema_length=None)  # type: ignore[call-overload]  # that is the question
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:

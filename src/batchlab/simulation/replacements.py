@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.errors import BatchlabError, SimulationError, shown
+from batchlab.workload.validation import as_polars, is_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,8 +178,8 @@ class NewArrivals:
 
 
 def _table(given: object) -> pl.DataFrame:
-    if isinstance(given, pl.DataFrame):
-        return given
+    if is_frame(given):
+        return as_polars(given)
     if not isinstance(given, Mapping):
         raise SimulationError(f"arrivals = {shown(given)}; {_ARRIVALS}.")
     try:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab import _kernel
-from batchlab.errors import SimulationError, shown
+from batchlab.core.lazy import deferred
+from batchlab.core.units import format_duration
+from batchlab.errors import SimulationError, one_line, shown
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
 from batchlab.simulation.beginning import given_state
@@ -20,6 +22,9 @@ from batchlab.simulation.snapshot import Snapshot, digest_of_run
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
 from batchlab.system.given import check_types
 from batchlab.workload.requests import on_system
+
+with deferred(__name__):
+    from batchlab.core import markup
 
 if TYPE_CHECKING:
     import os
@@ -45,6 +50,7 @@ __all__ = ["Simulation", "simulate", "simulation_of_log"]
 
 # Maximum nesting of look aheads.
 _DEEPEST = 16
+_LONGEST = 40
 
 
 class Simulation(ForecastsStarts):
@@ -499,7 +505,22 @@ class Simulation(ForecastsStarts):
 
     def __repr__(self) -> str:
         done = f"{self.finished:,} of {len(self.workload):,} jobs done"
-        return f"<Simulation of {self.policy} on {self.system.nodes:,} nodes at {self.now:g} s: {done}>"
+        policy = one_line(str(self.policy), _LONGEST)
+        return f"<Simulation of {policy} on {self.system.nodes:,} nodes at {self.now:g} s: {done}>"
+
+    def _repr_html_(self) -> str:
+        status = self.status()
+        following = "–" if status.next_time is None else f"at {format_duration(status.next_time)}"
+        shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in status.utilisation.items())
+        counted = ", ".join(f"{number:,} {name}" for name, number in status.counts.items() if number)
+        facts = [
+            ("now", format_duration(self.now)),
+            ("jobs", counted or "none"),
+            ("in use", shares),
+            ("system", str(self.system)),
+            ("next event", following),
+        ]
+        return markup.card(f"Simulation of {self.policy}", facts)
 
 
 def simulation_of_log(

@@ -15,7 +15,7 @@ from batchlab.core import rules
 from batchlab.core.form import check_fields, reduced
 from batchlab.core.lazy import deferred
 from batchlab.core.node_ranges import node_beyond
-from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.errors import SystemDescriptionError, one_line, shown, suggest
 from batchlab.system.fields import (
     MOST_NODES,
     RESOURCES,
@@ -53,7 +53,14 @@ _SHOWN_GROUPS = 8
 _GROUPS = rules.Parts(NodeGroup, least="one group of nodes")
 
 
-@dataclass(frozen=True)
+_LONGEST_NAME = 40
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+@dataclass(frozen=True, repr=False)
 class System:
     """A machine: node groups in the order in which their nodes are numbered.
 
@@ -215,6 +222,11 @@ class System:
             for group in self.groups
         )
         return f"{self.name or 'system'}: {self.nodes} nodes, {described}"
+
+    def __repr__(self) -> str:
+        name = f" {one_line(self.name, _LONGEST_NAME)}" if self.name else ""
+        total = ", ".join(f"{amount:,} {resource}" for resource, amount in self.total.items())
+        return f"<System{name}: {_count(self.nodes, 'node')}, {one_line(total, _LONGEST_NAME)}>"
 
     def _repr_html_(self) -> str:
 

@@ -22,6 +22,7 @@ from batchlab.workload.event_rules import (
     event_lines,
     is_csv,
 )
+from batchlab.workload.validation import as_polars, is_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,8 +169,8 @@ def _renamed(last: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def _checked(events: object) -> pl.DataFrame:
     """Check events and return them as a table, sorted by time."""
-    if isinstance(events, pl.DataFrame):
-        rows: Iterable[object] = events.iter_rows(named=True)
+    if is_frame(events):
+        rows: Iterable[object] = as_polars(events).iter_rows(named=True)
     elif isinstance(events, Iterable) and not isinstance(events, str | bytes | Mapping):
         rows = events
     else:

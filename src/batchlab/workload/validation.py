@@ -143,6 +143,13 @@ def _report(checked: pl.DataFrame, notes: pl.DataFrame, source: str) -> Report:
     )
 
 
+def is_frame(table: object) -> bool:
+    """Return whether a value is a data frame of polars or pandas, or an Arrow table."""
+    return hasattr(table, "__arrow_c_stream__") or (
+        hasattr(table, "itertuples") and hasattr(table, "columns")
+    )
+
+
 def as_polars(table: object) -> pl.DataFrame:
     """Convert any usual kind of table to a polars data frame."""
     try:

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, SupportsIndex
@@ -445,4 +446,6 @@ def check_workload(workload: object, argument: str = "workload") -> None:
     """
     if not isinstance(workload, Workload):
         rule = "must be a Workload, e.g. of read_swf(). See Workload.from_table()"
+        if isinstance(workload, str | os.PathLike):
+            rule = f"must be a Workload. Read a log first: bl.read_swf({os.fspath(workload)!r})"
         raise WorkloadError(f"{argument} = {shown(workload)}; {rule}.")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 
 from batchlab.core import rules
 from batchlab.core.arguments import checked
-from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError
+from batchlab.core.markup import card
+from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError, one_line
 from batchlab.options import RunOptions
 from batchlab.policy.policy import CONFIGURED, as_policy
 from batchlab.simulation.simulation import simulate
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["Twin", "read_twin", "waits_of"]
 
 
-@dataclass(frozen=True, kw_only=True)
+_LONGEST = 40
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Twin:
     """A configuration that can run jobs.
 
@@ -64,6 +68,22 @@ class Twin:
 
     def __post_init__(self) -> None:
         rules.hold(self, TwinError, submission=rules.SECONDS)
+
+    def __repr__(self) -> str:
+        name, policy = one_line(self.name, _LONGEST), one_line(str(self.policy), _LONGEST)
+        return f"<Twin {name}: {policy} on {self.system.nodes:,} nodes>"
+
+    def _repr_html_(self) -> str:
+        system = self.system
+        counted = {"partitions": system.partitions, "accounts": system.accounts, "qos": system.qos}
+        facts = [
+            ("policy", str(self.policy)),
+            ("nodes", f"{system.nodes:,}"),
+            *((name, f"{total:,} in all") for name, total in system.total.items()),
+            *((name, f"{len(rows):,}") for name, rows in counted.items() if rows),
+            ("delays", self.delays or "none"),
+        ]
+        return card(f"Twin {self.name}", facts)
 
     @property
     def delays(self) -> str:
