@@ -92,7 +92,10 @@ def test_the_message_has_argument_value_and_rule() -> None:
     cases: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: bl.service.delay(text), "result = 'run'; must be a Result, e.g. of simulate()."),
         (lambda: bl.twin.what_if(WORKLOAD, [text]), "twins = ['run']; must be a list, each a Twin"),
-        (lambda: bl.twin.what_if(text, text), "workload = 'run'; must be a Workload, e.g. of read_swf()."),
+        (
+            lambda: bl.twin.what_if(text, text),
+            "workload = 'run'; must be a Workload. Read a log first: bl.read_swf('run').",
+        ),
         (lambda: bl.metrics.interrupted(text), "interruptions = 'run'; must be a polars DataFrame."),
         (lambda: bl.read_result(NUMBER), "directory = 3; must be a text or a path."),
         (lambda: bl.skeleton.balanced_dims(text, 2), "ranks = 'run'; must be a whole number."),

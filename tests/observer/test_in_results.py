@@ -99,5 +99,7 @@ def test_columns_of_jobs_that_every_result_has(name: str) -> None:
 def test_observations_that_are_no_tables() -> None:
     """Are refused by name."""
     wrong = OfJobs({"colour": ["red"] * 3})  # type: ignore[arg-type]
-    with pytest.raises(bl.SimulationError, match=r"observed .* as 'jobs'; must be a polars DataFrame"):
+    with pytest.raises(
+        bl.SimulationError, match=r"observed .* as 'jobs'; must be a polars or pandas DataFrame"
+    ):
         bl.simulate(WORKLOAD, SYSTEM, "fcfs", observers=[wrong])

@@ -160,7 +160,7 @@ def test_a_second_thread() -> None:
 def test_a_path_in_place_of_a_workload(make: Callable[[], object]) -> None:
     """The error says what is needed, and how a log becomes that."""
     with pytest.raises(
-        bl.WorkloadError, match=r"workload = 'log.swf'; must be a Workload, e.g. of read_swf\(\)"
+        bl.WorkloadError, match=r"workload = 'log.swf'; must be a Workload. Read a log first: bl.read_swf\("
     ):
         make()
 
