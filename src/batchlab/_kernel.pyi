@@ -106,17 +106,7 @@ class ControlInput(TypedDict):
     rates: list[float]
     first: int
     rule: str
-    low: list[float]
-    high: list[float]
-    weighted: bool
-    printed: bool
-    up: float
-    down: float
-    coins: list[float]
-    seed: int
-    threshold: float
-    window: float
-    interval: float
+    parameters: dict[str, bool | float | str | list[float] | None]
 
 class ServiceInputs(TypedDict):
     controls: list[ControlInput]
@@ -238,11 +228,12 @@ class ControllerSettings(TypedDict):
 
 class ParameterRow(TypedDict):
     name: str
-    kind: Literal["switch", "whole", "number", "word", "text"]
+    kind: Literal["switch", "whole", "number", "word", "text", "numbers", "seed"]
     usual: bool | float | str | None
     usual_text: str
     least: float | None
     most: float | None
+    above: float | None
     below: float | None
     below_parameter: str | None
     unit: str
@@ -991,7 +982,7 @@ def network_models() -> list[tuple[str, str, bool, list[str]]]:
     """Return the network models in order."""
 
 def rules() -> dict[str, list[RuleRow]]:
-    """Return the built-in rules by kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
+    """Return the built-in rules by kind, `order`, `control`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
     name, a description in one line, the publication that defines it, empty for folklore, its parameters, and the
     network that it needs.
     """

@@ -23,8 +23,7 @@ from batchlab.observer.description import failures_of, power_of
 from batchlab.options.overheads import PHASES
 from batchlab.platform.network_model import MODELS
 from batchlab.policy.load import policy_of
-from batchlab.policy.orders import keys_of
-from batchlab.policy.registry import ALLOCATORS
+from batchlab.policy.registry import ALLOCATORS, keys_of
 from batchlab.policy.slurm import SlurmParameters
 from batchlab.seam import Invocation
 from batchlab.skeleton.registry import APPLICATIONS, arguments_of

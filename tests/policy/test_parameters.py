@@ -1,15 +1,16 @@
 """The kernel's tables of parameters: what Python, its types and the documentation say of them.
 
 ``UPDATE_DOCUMENTATION=1 pytest tests/policy/test_parameters.py`` writes the fields of `SlurmParameters` with
-their docstring, and the tables of `docs/policies.md`.
+their docstring, and the tables of `docs/policies.md` and `docs/service-rates.md`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import textwrap
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -17,9 +18,12 @@ import pytest
 
 import batchlab as bl
 from batchlab import _kernel
+from batchlab.control import CONTROLS
 from batchlab.core import vocabulary
+from batchlab.core.parameters import KERNEL_RULES
 from batchlab.errors import PolicyError
-from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, SlurmParameters
+from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS
+from batchlab.policy.orders import Multifactor
 from batchlab.policy.slurm import PARAMETERS
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 CLASS = ROOT / "src/batchlab/policy/slurm.py"
 PAGE = ROOT / "docs/policies.md"
+RATES = ROOT / "docs/service-rates.md"
 WIDTH = 110
 TYPES = {"switch": "bool", "whole": "int", "number": "float"}
 # Parameters that are one of some words, and the types that name the words.
@@ -43,8 +48,27 @@ def test_the_class_is_that_of_the_table() -> None:
     hold(CLASS, "    Parameters\n    ----------\n", "\n    Raises\n", documented)
     declared = "".join(map(field_of, PARAMETERS.values()))
     hold(CLASS, 'S25 of docs/semantics.md.\n    """\n\n', "\n    def __post_init__", declared)
-    assert [each.name for each in fields(SlurmParameters)] == list(PARAMETERS)
-    assert vars(SlurmParameters()) == {name: each.usual for name, each in PARAMETERS.items()}
+    # The class as the file has it now: it may have been written after it was imported.
+    written = runpy.run_path(str(CLASS))["SlurmParameters"]
+    assert [each.name for each in fields(written)] == list(PARAMETERS)
+    assert vars(written()) == {name: each.usual for name, each in PARAMETERS.items()}
+
+
+@pytest.mark.parametrize("kind", [Multifactor, *CONTROLS.values()])
+def test_classes_have_the_parameters_of_the_table(kind: type) -> None:
+    """Names, order and defaults of the fields; all controls have rates and groups besides."""
+    rules = ORDERS["multifactor"] if kind is Multifactor else KERNEL_RULES["control"][kind.name]  # type: ignore[attr-defined]
+    if kind is CONTROLS["constant"]:
+        # Its value is its only rate.
+        assert list(rules.parameters) == ["value"]
+        return
+    known = {each.name: each for each in fields(kind) if each.name not in {"rates", "groups"}}
+    assert sorted(known) == sorted(rules.parameters)
+    for name, each in rules.parameters.items():
+        if each.usual is not None:
+            assert known[name].default == each.usual
+        else:
+            assert known[name].default in (None, (), MISSING)
 
 
 def test_the_page_lists_every_parameter() -> None:
@@ -65,6 +89,21 @@ def test_the_page_lists_the_parameters_of_allocators() -> None:
     marks = "<!-- parameters of allocators -->\n", "<!-- end of parameters of allocators -->\n"
     written = ("| " + row.format(", ".join(names)) for row, names in rows.items())
     hold(PAGE, *marks, head + "".join(written) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "table"), [(PAGE, "orders", ORDERS), (RATES, "controls", KERNEL_RULES["control"])]
+)
+def test_pages_list_the_parameters_of_rules(page: Path, kind: str, table: Mapping[str, Rule]) -> None:
+    """Each parameter of an order or control has a row."""
+    head = f"\n| key | {kind.removesuffix('s')} | usual | values | is |\n|---|---|---|---|---|\n"
+    marks = f"<!-- parameters of {kind} -->\n", f"<!-- end of parameters of {kind} -->\n"
+    rows = [
+        f"| `{each.name}` | `{name}` | {each.default} | {each.values} | {each.text} |\n"
+        for name, rule in table.items()
+        for each in rule.parameters.values()
+    ]
+    hold(page, *marks, head + "".join(rows) + "\n")
 
 
 @pytest.mark.parametrize(

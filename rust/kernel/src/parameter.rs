@@ -16,6 +16,10 @@ pub enum Value {
     Number(f64),
     /// A name.
     Word(String),
+    /// Numbers.
+    Numbers(Vec<f64>),
+    /// A seed.
+    Seed(u64),
 }
 
 /// Which values a parameter has.
@@ -35,6 +39,12 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// Text in a language of its own, which the text of the parameter describes.
     Text,
+    /// Numbers above 0 up to the second; finite if there is none. The first is the unit.
+    Above0(&'static str, Option<f64>),
+    /// A number, or several.
+    Numbers,
+    /// A seed of random numbers.
+    Seed,
 }
 
 /// A parameter of a rule.
@@ -79,6 +89,12 @@ impl Parameter {
         Self { name, text: text.trim_start(), usual, ..self }
     }
 
+    /// Mark it as given without its name in specs.
+    #[must_use]
+    pub fn positional(self) -> Self {
+        Self { is_positional: true, ..self }
+    }
+
     /// Set what happens by default.
     #[must_use]
     pub fn by_default(self, usual_text: &'static str) -> Self {
@@ -120,6 +136,36 @@ pub const fn seconds_below(end: f64) -> Parameter {
 #[must_use]
 pub const fn up_to_2_53() -> Parameter {
     Parameter::of(Kind::UpTo(0.0, 9_007_199_254_740_992.0))
+}
+
+/// Create a line for a probability.
+#[must_use]
+pub const fn probability() -> Parameter {
+    Parameter::of(Kind::UpTo(0.0, 1.0))
+}
+
+/// Create a line for finite numbers above 0, with their unit.
+#[must_use]
+pub const fn above_0(unit: &'static str) -> Parameter {
+    Parameter::of(Kind::Above0(unit, None))
+}
+
+/// Create a line for numbers above 0 up to a bound, with their unit.
+#[must_use]
+pub const fn above_0_to(most: f64, unit: &'static str) -> Parameter {
+    Parameter::of(Kind::Above0(unit, Some(most)))
+}
+
+/// Create a line for a number, or several.
+#[must_use]
+pub const fn numbers() -> Parameter {
+    Parameter::of(Kind::Numbers)
+}
+
+/// Create a line for a seed.
+#[must_use]
+pub const fn seed() -> Parameter {
+    Parameter::of(Kind::Seed)
 }
 
 /// Create a line for seconds from 0 up to the value of another parameter.
@@ -216,6 +262,30 @@ impl Field for f64 {
 
     fn value(&self) -> Value {
         Value::Number(*self)
+    }
+}
+
+impl Field for u64 {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Seed(value) => Some(*value),
+            Value::Whole(value) => (*value).try_into().ok(),
+            _ => None,
+        }
+    }
+
+    fn value(&self) -> Value {
+        Value::Seed(*self)
+    }
+}
+
+impl Field for Vec<f64> {
+    fn read(value: &Value) -> Option<Self> {
+        if let Value::Numbers(values) = value { Some(values.clone()) } else { None }
+    }
+
+    fn value(&self) -> Value {
+        Value::Numbers(self.clone())
     }
 }
 

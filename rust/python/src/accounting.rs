@@ -224,12 +224,9 @@ impl TryFrom<Settings> for Multifactor {
 
 fn multifactor(settings: Settings) -> PyResult<Multifactor> {
     let Settings { age, association, fair_share, job_size, partition, qos, resources, .. } = settings;
-    let favour = match settings.favour.as_str() {
-        "large" => JobSize::Large,
-        "small" => JobSize::Small,
-        "large_for_time" => JobSize::RelativeToTime,
-        "small_for_time" => JobSize::SmallRelativeToTime,
-        other => return Err(PyValueError::new_err(format!("no jobs are favoured as {other:?}"))),
+    let named = JobSize::NAMES.iter().find(|(name, _)| *name == settings.favour);
+    let Some(&(_, favour)) = named else {
+        return Err(PyValueError::new_err(format!("no jobs are favoured as {:?}", settings.favour)));
     };
     Ok(Multifactor {
         weights: Weights { age, association, fair_share, job_size, partition, qos, resources },

@@ -110,8 +110,8 @@ impl RunInputs<'_> {
             run.recorders.events = Some(Box::default());
         }
         if let Some(service) = self.service {
-            run.scenario.service = Some(Box::new(service.service(nodes)?));
             run.key_events = service.key_events;
+            run.scenario.service = Some(Box::new(service.service(nodes)?));
         }
         if let Some(sleep) = self.sleep {
             run.scenario.sleep = Some(Box::new(sleep.rules(nodes)?));

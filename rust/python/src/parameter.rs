@@ -10,8 +10,10 @@ use pyo3::prelude::*;
 pub enum Argument {
     Switch(bool),
     Whole(i64),
+    Seed(u64),
     Number(f64),
     Word(String),
+    Numbers(Vec<f64>),
 }
 
 /// The values of parameters by name; None where the default depends on other parameters or on the run.
@@ -25,6 +27,11 @@ pub fn set_all(given: Arguments, mut set: impl FnMut(&str, &Value) -> Result<(),
     Ok(())
 }
 
+/// The values of parameters by name.
+pub fn values_of(given: Arguments) -> Vec<(String, Value)> {
+    given.into_iter().map(|(name, value)| (name, value_of(value))).collect()
+}
+
 fn value_of(given: Option<Argument>) -> Value {
     match given {
         None => Value::None,
@@ -32,6 +39,8 @@ fn value_of(given: Option<Argument>) -> Value {
         Some(Argument::Whole(value)) => Value::Whole(value),
         Some(Argument::Number(value)) => Value::Number(value),
         Some(Argument::Word(value)) => Value::Word(value),
+        Some(Argument::Numbers(values)) => Value::Numbers(values),
+        Some(Argument::Seed(value)) => Value::Seed(value),
     }
 }
 
@@ -44,6 +53,7 @@ pub struct ParameterRow {
     usual_text: &'static str,
     least: Option<f64>,
     most: Option<f64>,
+    above: Option<f64>,
     below: Option<f64>,
     below_parameter: Option<&'static str>,
     unit: &'static str,
@@ -66,6 +76,8 @@ impl From<Parameter> for ParameterRow {
             Value::Number(value) if is_whole => Some(Argument::Whole(value as i64)),
             Value::Number(value) => Some(Argument::Number(value)),
             Value::Word(value) => Some(Argument::Word(value)),
+            Value::Numbers(values) => (values.len() == 1).then(|| Argument::Number(values[0])),
+            Value::Seed(value) => Some(Argument::Seed(value)),
         };
         let row = Self {
             name,
@@ -74,6 +86,7 @@ impl From<Parameter> for ParameterRow {
             usual_text,
             least: None,
             most: None,
+            above: None,
             below: None,
             below_parameter: None,
             unit: "",
@@ -105,6 +118,9 @@ impl From<Parameter> for ParameterRow {
             },
             Kind::Word(words) => Self { kind: "word", words: words.to_vec(), ..row },
             Kind::Text => Self { kind: "text", ..row },
+            Kind::Above0(unit, most) => Self { kind: "number", unit, above: Some(0.0), most, ..row },
+            Kind::Numbers => Self { kind: "numbers", ..row },
+            Kind::Seed => Self { kind: "seed", ..row },
         }
     }
 }

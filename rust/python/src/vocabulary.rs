@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 
 use batchlab_kernel::accounting::RULES;
 use batchlab_kernel::application::{JobType, RankOrder};
-use batchlab_kernel::control::KeyEvent;
+use batchlab_kernel::control::{CONTROLS, KeyEvent};
 use batchlab_kernel::parameter::Parameter;
 use batchlab_kernel::placement::ALLOCATORS;
-use batchlab_kernel::priority::PRIORITIES;
+use batchlab_kernel::priority::{DESCRIBED, PRIORITIES};
 use batchlab_kernel::record::{Change, GateKind};
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{BACKFILLING, DISCIPLINES};
@@ -38,13 +38,26 @@ impl Rule {
     }
 }
 
-/// Return the built-in rules by kind, `order`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
+/// Return the built-in rules by kind, `order`, `control`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
 /// name, a description in one line, the publication that defines it, empty for folklore, its parameters, and the
 /// network that it needs.
 #[pyfunction]
 pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
     BTreeMap::from([
-        ("order", PRIORITIES.iter().map(|rule| Rule::new(rule.name, rule.summary, rule.source)).collect()),
+        ("order", {
+            let keys = PRIORITIES.iter().map(|rule| Rule::new(rule.name, rule.summary, rule.source));
+            let described = DESCRIBED
+                .iter()
+                .map(|rule| Rule::new(rule.name, rule.summary, rule.source).with((rule.parameters)()));
+            keys.chain(described).collect()
+        }),
+        (
+            "control",
+            CONTROLS
+                .iter()
+                .map(|rule| Rule::new(rule.name, rule.summary, rule.source).with((rule.parameters)()))
+                .collect(),
+        ),
         (
             "backfill",
             BACKFILLING

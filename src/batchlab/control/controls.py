@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from batchlab.control.rate_control import KernelControl, RateControl, plain
+from batchlab.control.rate_control import RateControl, plain
 from batchlab.core import rules
 from batchlab.core.spec import Grammar
 from batchlab.core.spec import plain as value_of
@@ -61,7 +61,6 @@ class ConstantRate(RateControl):
     """
 
     name: ClassVar[str] = "constant"
-    positional: ClassVar[tuple[str, ...]] = ("value",)
 
     def __init__(self, value: float = 1.0, *, groups: Sequence[str] = ()) -> None:
         value = rules.check(SimulationError, "value", value, rules.POSITIVE)
@@ -76,10 +75,10 @@ class ConstantRate(RateControl):
         groups = f", groups={list(self.groups)!r}" if self.groups else ""
         return f"constant({plain(self.value)!r}{groups})"
 
-    def kernel_rule(self, seed: int) -> KernelControl:
-        """Return the kernel's settings of the rule."""
+    def settings(self, seed: int) -> dict[str, object]:
+        """Return no parameters: the ladder has the rate."""
         del seed
-        return {"rule": "constant"}
+        return {}
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,6 @@ class RandomisedRate(RateControl):
     """
 
     name: ClassVar[str] = "random"
-    positional: ClassVar[tuple[str, ...]] = ("up", "down")
     up: float = 0.5
     down: float = 0.5
     coins: tuple[float, ...] = ()
@@ -123,31 +121,26 @@ class RandomisedRate(RateControl):
         rules.hold(
             self,
             SimulationError,
-            up=rules.PROBABILITY,
-            down=rules.PROBABILITY,
             coins=rules.Each(rules.Number(0, below=1), "numbers >= 0 and < 1"),
-            seed=rules.Optional(rules.SEED),
         )
 
-    def kernel_rule(self, seed: int) -> KernelControl:
-        """Return the kernel's settings of the rule."""
+    def settings(self, seed: int) -> dict[str, object]:
+        """Return the parameters of the rule for the kernel."""
         # A separate random stream, independent of others with the seed of the run.
         own = self.seed if self.seed is not None else (seed + (zlib.crc32(b"rate control") << 32)) % 2**64
-        coins = [float(coin) for coin in self.coins]
-        return {"rule": "random", "up": float(self.up), "down": float(self.down), "coins": coins, "seed": own}
+        return {**super().settings(seed), "coins": [float(coin) for coin in self.coins], "seed": own}
 
 
 @dataclass(frozen=True)
 class _Hysteresis(RateControl):
     """Hysteresis with a pair of thresholds for each step of the ladder."""
 
-    positional: ClassVar[tuple[str, ...]] = ("low", "high")
     low: Thresholds = 0.0
     high: Thresholds = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.positional:
+        for name in ("low", "high"):
             given = getattr(self, name)
             if not isinstance(given, str) and isinstance(given, Iterable):
                 given = tuple(map(_plain, given))
@@ -159,6 +152,10 @@ class _Hysteresis(RateControl):
                 raise SimulationError(
                     f"low = {bottom:g} > high = {top:g}; a rate comes down where it is less."
                 )
+
+    def settings(self, seed: int) -> dict[str, object]:
+        """Return the parameters of the rule for the kernel, thresholds one for each step."""
+        return {**super().settings(seed), "low": self.steps("low"), "high": self.steps("high")}
 
     def steps(self, name: str) -> list[float]:
         """Return the thresholds of one direction, one for each step of the ladder.
@@ -222,11 +219,6 @@ class CountHysteresis(_Hysteresis):
             return number
         return rules.WHOLE(value)
 
-    def kernel_rule(self, seed: int) -> KernelControl:
-        """Return the kernel's settings of the rule."""
-        del seed
-        return {"rule": "count", "low": self.steps("low"), "high": self.steps("high")}
-
 
 @dataclass(frozen=True)
 class WorkloadHysteresis(_Hysteresis):
@@ -264,16 +256,6 @@ class WorkloadHysteresis(_Hysteresis):
     weighted: bool = False
     printed: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        rules.hold(self, SimulationError, weighted=rules.truth, printed=rules.truth)
-
-    def kernel_rule(self, seed: int) -> KernelControl:
-        """Return the kernel's settings of the rule."""
-        del seed
-        flags = {"weighted": self.weighted, "printed": self.printed}
-        return {"rule": "workload", "low": self.steps("low"), "high": self.steps("high"), **flags}
-
 
 @dataclass(frozen=True)
 class Performance(RateControl):
@@ -287,10 +269,10 @@ class Performance(RateControl):
 
     name: ClassVar[str] = "performance"
 
-    def kernel_rule(self, seed: int) -> KernelControl:
-        """Return the kernel's settings of the rule."""
-        del seed
-        return {"rule": "constant", "first": len(self.rates) - 1}
+    @property
+    def first_level(self) -> int:
+        """The index of the first rate."""
+        return len(self.rates) - 1
 
 
 @dataclass(frozen=True)
@@ -316,21 +298,12 @@ class Powersave(RateControl):
             rule = "the lowest must be > 0, for it is the only one in use"
             raise SimulationError(f"rates = {shown(self.rates)}; {rule}.")
 
-    def kernel_rule(self, seed: int) -> KernelControl:
-        """Return the kernel's settings of the rule."""
-        del seed
-        return {"rule": "constant"}
-
 
 @dataclass(frozen=True)
 class _Governor(RateControl):
     """A governor that samples the load at multiples of an interval while jobs are in service."""
 
     interval: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        rules.hold(self, SimulationError, interval=rules.SECONDS_ABOVE_0)
 
 
 @dataclass(frozen=True)
@@ -361,15 +334,6 @@ class Ondemand(_Governor):
     name: ClassVar[str] = "ondemand"
     threshold: float = 0.8
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        rules.hold(self, SimulationError, threshold=rules.Number(above=0, most=1))
-
-    def kernel_rule(self, seed: int) -> KernelControl:
-        """Return the kernel's settings of the rule."""
-        del seed
-        return {"rule": "ondemand", "threshold": float(self.threshold), "interval": float(self.interval)}
-
 
 @dataclass(frozen=True)
 class Schedutil(_Governor):
@@ -397,15 +361,6 @@ class Schedutil(_Governor):
 
     name: ClassVar[str] = "schedutil"
     window: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        rules.hold(self, SimulationError, window=rules.SECONDS_ABOVE_0)
-
-    def kernel_rule(self, seed: int) -> KernelControl:
-        """Return the kernel's settings of the rule."""
-        del seed
-        return {"rule": "schedutil", "window": float(self.window), "interval": float(self.interval)}
 
 
 _SPECS = Grammar("control", SimulationError, '"powersave" or "workload(1e5, 3e5)"')
@@ -466,11 +421,12 @@ def parse_control(spec: str) -> RateControl:
 
 
 def _made(rule: type[RateControl], spec: str, given: list[object], named: dict[str, object]) -> RateControl:
-    if len(given) > len(rule.positional):
-        takes = ", ".join(rule.positional) or "none"
+    positional = rule.positional()
+    if len(given) > len(positional):
+        takes = ", ".join(positional) or "none"
         raise SimulationError(f"control = {spec!r}: {len(given)} values by place; {rule.name} takes {takes}.")
-    by_place = dict(zip(rule.positional, given, strict=False))
-    known = [*rule.positional, *(each.name for each in fields(rule) if rule.name != "constant")]
+    by_place = dict(zip(positional, given, strict=False))
+    known = [*positional, *(each.name for each in fields(rule) if rule.name != "constant")]
     known = [*dict.fromkeys([*known, "groups"])]
     for name in named:
         if name not in known:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from batchlab.core import rules
+from batchlab.core.parameters import KERNEL_RULES, hold
 from batchlab.core.units import plain_number
 from batchlab.errors import SimulationError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from batchlab.core.parameters import Parameter
     from batchlab.core.vocabulary import KeyEventName
 
 __all__ = ["KernelControl", "RateControl", "RateLoad", "plain"]
@@ -21,20 +24,6 @@ KernelControl = dict[str, object]
 """Settings of a control for the kernel: `batchlab._kernel.ControlInput`."""
 
 _LADDER = "finite numbers >= 0 in ascending order, the last > 0"
-_NOTHING: Mapping[str, object] = {
-    "rule": "external",
-    "low": [],
-    "high": [],
-    "weighted": False,
-    "printed": False,
-    "up": 0.0,
-    "down": 0.0,
-    "coins": [],
-    "seed": 0,
-    "threshold": 0.0,
-    "window": 0.0,
-    "interval": 0.0,
-}
 
 
 @dataclass(frozen=True)
@@ -104,10 +93,20 @@ class RateControl:
     """
 
     name: ClassVar[str] = ""
-    positional: ClassVar[tuple[str, ...]] = ()
-    """Parameters that a spec string may list by position."""
+    parameters: ClassVar[Mapping[str, Parameter]] = MappingProxyType({})
+    """The parameters of a built-in rule, from the kernel's table."""
     rates: tuple[float, ...] = (1.0, 2.0)
     groups: tuple[str, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if (rule := KERNEL_RULES["control"].get(cls.name)) is not None:
+            cls.parameters = rule.parameters
+
+    @classmethod
+    def positional(cls) -> list[str]:
+        """Return the parameters that a spec string may list by position."""
+        return [name for name, each in cls.parameters.items() if each.positional]
 
     def __post_init__(self) -> None:
         rate = rules.Each(rules.NOT_NEGATIVE, _LADDER)
@@ -118,6 +117,7 @@ class RateControl:
             rules.set_field(self, "groups", tuple(groups))
         if not isinstance(self.groups, tuple) or not all(isinstance(each, str) for each in self.groups):
             raise SimulationError(f"groups = {shown(self.groups)}; must be names of node groups.")
+        hold(self, SimulationError, self.parameters)
 
     def _check_rates(self) -> None:
         rates = self.rates
@@ -125,11 +125,12 @@ class RateControl:
             raise SimulationError(f"rates = {shown(rates)}; must be {_LADDER}.")
 
     def __str__(self) -> str:
-        given = [str(plain(getattr(self, name))) for name in self.positional]
+        positional = self.positional()
+        given = [str(plain(getattr(self, name))) for name in positional]
         for field in fields(self):
             value = getattr(self, field.name)
             usual = field.default if field.default is not MISSING else None
-            if field.name not in self.positional and value != usual:
+            if field.name not in positional and value != usual:
                 given.append(f"{field.name}={plain(value)!r}")
         name = self.name or type(self).__qualname__
         return f"{name}({', '.join(given)})" if given else name
@@ -137,8 +138,12 @@ class RateControl:
     @property
     def first_rate(self) -> float:
         """The rate before the first event: the first rate, unless the rule begins at another one."""
-        level = self.kernel_rule(0).get("first", 0)
-        return self.rates[level] if isinstance(level, int) else self.rates[0]
+        return self.rates[self.first_level]
+
+    @property
+    def first_level(self) -> int:
+        """The index of the first rate."""
+        return 0
 
     def rate(self, load: RateLoad) -> float | None:
         """Return the rate after an arrival or departure.
@@ -160,10 +165,11 @@ class RateControl:
         """True if the rule is written in Python."""
         return type(self).rate is not RateControl.rate
 
-    def kernel_rule(self, seed: int) -> KernelControl:
-        """Return the kernel's settings of the rule; `seed` is the seed of the run."""
+    def settings(self, seed: int) -> dict[str, object]:
+        """Return the parameters of a built-in rule for the kernel; `seed` is the seed of the run."""
         del seed
-        return {"rule": "external"}
+        values = {name: getattr(self, name) for name in self.parameters}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def for_kernel(self, seed: int) -> KernelControl:
         """Return the kernel's settings of the control.
@@ -175,7 +181,12 @@ class RateControl:
         """
         if not self.name and not self.is_external:
             raise SimulationError(f"control = {self}; must define rate(load), or be one of the rules.")
-        return {**_NOTHING, "rates": list(self.rates), "first": 0, **self.kernel_rule(seed)}
+        return {
+            "rates": list(self.rates),
+            "first": self.first_level,
+            "rule": "external" if self.is_external else self.name,
+            "parameters": {} if self.is_external else self.settings(seed),
+        }
 
 
 def plain(value: object) -> object:

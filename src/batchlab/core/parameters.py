@@ -1,20 +1,19 @@
-"""Parameters of rules, as the kernel's tables describe them: types, bounds, defaults, texts, sources."""
+"""The kernel's tables of rules: meanings, sources, and parameters with types, bounds and defaults."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from batchlab import _kernel
 from batchlab.core import rules
 from batchlab.core.units import format_number
 from batchlab.errors import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from batchlab._kernel import ParameterRow
-
-__all__ = ["Parameter", "ParameterValue", "hold", "parameters_of"]
+__all__ = ["KERNEL_RULES", "Parameter", "ParameterValue", "Rule", "hold"]
 
 ParameterValue: TypeAlias = bool | float | str | None
 """The value of a parameter; None if it depends on other parameters or on the run."""
@@ -30,15 +29,15 @@ class Parameter:
         The key in spec strings.
     kind
         ``"switch"``: true or false; ``"whole"``: an integer; ``"number"``; ``"word"``: one of `words`;
-        ``"text"``: text that is parsed further.
+        ``"text"``: text that is parsed further; ``"numbers"``: a number, or several; ``"seed"``.
     usual
         The default; None if it depends on other parameters or on the run.
     usual_text
         The default in words, if it is None.
     least, most
         The range, both included; None without a bound.
-    below
-        A bound that is excluded.
+    above, below
+        Bounds that are excluded.
     below_parameter
         The parameter whose value is that bound.
     unit
@@ -56,11 +55,12 @@ class Parameter:
     """
 
     name: str
-    kind: Literal["switch", "whole", "number", "word", "text"]
+    kind: Literal["switch", "whole", "number", "word", "text", "numbers", "seed"]
     usual: ParameterValue
     usual_text: str
     least: float | None
     most: float | None
+    above: float | None
     below: float | None
     below_parameter: str | None
     unit: str
@@ -71,7 +71,13 @@ class Parameter:
     source: str
 
     def rule(self, others: Mapping[str, object]) -> rules.Rule[object]:
-        """Return the rule of values other than None and text; `others` has the values of other parameters."""
+        """Return the rule of values other than None, text and several numbers.
+
+        Parameters
+        ----------
+        others
+            The values of other parameters.
+        """
         if self.kind == "switch":
             return rules.truth
         if self.kind == "whole":
@@ -80,7 +86,11 @@ class Parameter:
         if self.kind == "number":
             other = None if self.below_parameter is None else rules.number_of(others[self.below_parameter])
             below = self.below if other is None else other
-            return rules.Number(self.least, most=self.most, below=below, unit=self.unit, floating=True)
+            return rules.Number(
+                self.least, most=self.most, above=self.above, below=below, unit=self.unit, floating=True
+            )
+        if self.kind == "seed":
+            return rules.Optional(rules.SEED) if self.usual is None else rules.SEED
         return rules.OneOf(tuple(self.words))
 
     def written(self, value: object) -> str:
@@ -99,19 +109,55 @@ class Parameter:
         """The type and the bounds in words."""
         if self.kind in {"switch", "word"}:
             return " or ".join(f"`{word}`" for word in self.words or ("true", "false"))
-        if self.kind == "text":
-            return "text"
+        if self.kind in {"text", "numbers", "seed"}:
+            return {"numbers": "number, or several", "seed": "whole number from 0 to 2^64 - 1"}.get(
+                self.kind, "text"
+            )
         kind = "whole number" if self.kind == "whole" else "number"
         below = "" if self.below is None else f"{self.below:g}"
         below = f"`{self.below_parameter}`" if self.below_parameter else below
         end = f", below {below}" if below else " on"
         end = end if self.most is None else f" to {rules.written_bound(self.most)}"
+        if self.above is not None:
+            return f"{kind} above {rules.written_bound(self.above)}{end.removesuffix(' on')}"
         return f"{kind} from {rules.written_bound(self.least or 0)}{end}"
 
 
-def parameters_of(rows: Iterable[ParameterRow]) -> dict[str, Parameter]:
-    """Return the parameters of the kernel's table of a rule, by name."""
-    return {row["name"]: Parameter(**row) for row in rows}
+@dataclass(frozen=True)
+class Rule:
+    """One named rule.
+
+    Parameters
+    ----------
+    summary
+        Effect of the rule, in one line.
+    source
+        The publication that defines it; empty for folklore.
+    parameters
+        Its own parameters, by name.
+    needs
+        The network that it needs: ``"network"``, ``"torus"``, or empty.
+    """
+
+    summary: str
+    source: str = ""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    needs: str = ""
+
+
+KERNEL_RULES: Mapping[str, Mapping[str, Rule]] = {
+    kind: {
+        row["name"]: Rule(
+            row["summary"],
+            row["source"],
+            {each["name"]: Parameter(**each) for each in row["parameters"]},
+            row["needs"],
+        )
+        for row in rows
+    }
+    for kind, rows in _kernel.rules().items()
+}
+"""The rules of the kernel, by kind and name."""
 
 
 def hold(instance: object, error: Callable[[str], Exception], parameters: Mapping[str, Parameter]) -> None:
@@ -124,7 +170,8 @@ def hold(instance: object, error: Callable[[str], Exception], parameters: Mappin
     """
     values = vars(instance)
     for each in parameters.values():
-        if each.usual is not None or values[each.name] is not None:
+        is_checked = each.kind not in {"text", "numbers"} and each.name in values
+        if is_checked and (each.usual is not None or values[each.name] is not None):
             rules.hold(instance, error, **{each.name: each.rule(values)})
     for each in parameters.values():
         if each.requires is not None and values[each.name] != each.usual:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from batchlab.core import rules, spec
 from batchlab.core.units import format_number
-from batchlab.core.vocabulary import FAVOURED_SIZES
-from batchlab.errors import PolicyError, shown, suggest
-from batchlab.policy.registry import SPECS
+from batchlab.errors import PolicyError, shown
+from batchlab.policy.registry import ORDERS, SPECS, keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from batchlab.core.vocabulary import FavouredSize
 
-__all__ = ["Multifactor", "keys_of", "ordered_by", "score_growth"]
+__all__ = ["Multifactor", "ordered_by", "score_growth"]
 
-_WEEK = 604_800.0
 _RESOURCE = re.compile(r"\s*([^=,\s]+)\s*=\s*([^=,\s]+)\s*")
 
 
@@ -53,7 +51,7 @@ class Multifactor:
     partition: float = 0.0
     qos: float = 0.0
     tres: Mapping[str, float] = field(default_factory=dict)
-    max_age: float = _WEEK
+    max_age: float = 604_800.0
     favour: FavouredSize = "large"
     period: float = 300.0
 
@@ -71,12 +69,6 @@ class Multifactor:
         return _multifactor(text, call)
 
 
-_PARAMETERS = {
-    "multifactor": tuple(each.name for each in fields(Multifactor)),
-    "sbp": ("growth",),
-}
-
-
 def ordered_by(text: spec.Spec, call: spec.Call) -> str:
     """Write an order with parameters in canonical form; keys of other parts of the spec are ignored.
 
@@ -87,42 +79,29 @@ def ordered_by(text: spec.Spec, call: spec.Call) -> str:
     """
     if call.name == "multifactor":
         return str(_multifactor(text, call))
-    growth = _number(text, call, "growth", 0.0)
+    growth = _value(text, call, "growth")
     return f"sbp(growth={_written(growth)})" if growth else "sbp"
 
 
 def score_growth(order: str) -> float:
     """Return the growth of the scores of ``sbp`` per second of waiting."""
-    return _number(*SPECS.parse(order), "growth", 0.0)
+    growth: float = _value(*SPECS.parse(order), "growth")
+    return growth
 
 
 def _multifactor(text: spec.Spec, call: spec.Call) -> Multifactor:
-    usual = Multifactor()
-    weights = ("age", "association", "fair_share", "job_size", "partition", "qos")
-    numbers = {name: _number(text, call, name, 0.0) for name in weights}
-    max_age = _number(text, call, "max_age", usual.max_age)
-    if not max_age:
-        raise PolicyError(f"max_age = 0; must be seconds above 0.{_where(text, call, 'max_age')}")
-    period = _number(text, call, "period", usual.period)
-    favour = usual.favour
-    if "favour" in call.keys:
-        value = call.keys["favour"].value
-        name = spec.word(value)
-        if name not in FAVOURED_SIZES:
-            known = suggest(str(name), FAVOURED_SIZES)
-            rule = "must be a name of favoured sizes"
-            raise PolicyError(f"favour = {shown(name)}; {rule}.{known}{_where(text, call, 'favour')}")
-        favour = name
-    return Multifactor(**numbers, tres=_resources(text, call), max_age=max_age, favour=favour, period=period)
+    given = {name: _value(text, call, name) for name in call.keys if name in keys_of("multifactor")}
+    return Multifactor(**{**given, "tres": _resources(text, call)})
 
 
-def _number(text: spec.Spec, call: spec.Call, key: str, usual: float) -> float:
-    """Return a non-negative number, after checking it."""
-    if key not in call.keys:
-        return usual
+def _value(text: spec.Spec, call: spec.Call, key: str) -> Any:  # noqa: ANN401  # as the parameter has it
+    """Return the value of a parameter, after checking it."""
+    parameter = ORDERS[call.name].parameters[key]
+    if key not in call.keys or parameter.kind == "text":
+        return parameter.usual
     value, where = call.keys[key].value, _where(text, call, key)
-    rule = rules.UP_TO_2_53
-    return float(rules.check(PolicyError, key, value, rule, written=spec.written, where=where))
+    taken = spec.word(value) if parameter.kind == "word" else value
+    return rules.check(PolicyError, key, taken, parameter.rule({}), written=spec.written, where=where)
 
 
 def _resources(text: spec.Spec, call: spec.Call) -> dict[str, float]:
@@ -161,8 +140,3 @@ def _written(value: object) -> str:
     if isinstance(value, dict):
         return '"' + ", ".join(f"{name}={_written(weight)}" for name, weight in value.items()) + '"'
     return str(value)
-
-
-def keys_of(name: str) -> Collection[str]:
-    """Return the keys of an order; empty if it has no named parameters."""
-    return _PARAMETERS.get(name, ())

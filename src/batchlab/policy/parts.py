@@ -17,7 +17,7 @@ from batchlab.core import rules, spec
 from batchlab.core.lazy import deferred
 from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import PlatformError, PolicyError, PolicyNotFound, shown, suggest
-from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, SPECS
+from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, SPECS, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -41,10 +41,6 @@ __all__ = [
     "settings_of",
     "whole",
 ]
-
-
-# Orders with named parameters.
-_DESCRIBED = ("multifactor", "sbp")
 
 
 def allocator_spec(text: spec.Spec, call: spec.Call) -> str:
@@ -74,11 +70,9 @@ def order_spec(text: spec.Spec, call: spec.Call, others: Collection[str] = ()) -
     if call.name == "expression":
         refuse_others(text, call, others, values=1)
         return f'expression("{_formula(call.values[0].value if call.values else None, where)}")'
-    if call.name not in _DESCRIBED:
-        refuse_others(text, call, others)
-        return call.name
-    refuse_others(text, call, (*others, *orders.keys_of(call.name)))
-    return orders.ordered_by(text, call)
+    keys = keys_of(call.name)
+    refuse_others(text, call, (*others, *keys))
+    return orders.ordered_by(text, call) if keys else call.name
 
 
 def _formula(value: object, where: str) -> str:

@@ -6,19 +6,15 @@ this module describes those written in Python.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from batchlab import _kernel
-from batchlab.core.parameters import parameters_of
+from batchlab.core.parameters import KERNEL_RULES, Rule
 from batchlab.core.spec import Grammar
 from batchlab.errors import PolicyError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from batchlab.core.parameters import Parameter
+    from collections.abc import Collection, Mapping
 
 
 __all__ = [
@@ -32,6 +28,7 @@ __all__ = [
     "SIZE_ORDERS",
     "SPECS",
     "Rule",
+    "keys_of",
 ]
 
 
@@ -39,31 +36,6 @@ SPECS = Grammar("policy", PolicyError, "easy or easy(order=sjf)")
 """Grammar of policies, orders and allocators."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One named rule.
-
-    Parameters
-    ----------
-    summary
-        Effect of the rule, in one line.
-    source
-        The publication that defines it; empty for folklore.
-    parameters
-        Its own parameters, by name.
-    needs
-        The network that it needs: ``"network"``, ``"torus"``, or empty.
-    """
-
-    summary: str
-    source: str = ""
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    needs: str = ""
-
-
-_OBAIDA = (
-    "M. A. Obaida, J. Liu: Simulation of HPC job scheduling and large-scale parallel workloads. WSC 2017"
-)
 _TSAFRIR = (
     "D. Tsafrir, Y. Etsion, D. G. Feitelson: Backfilling using system-generated predictions rather than user "
     "runtime estimates. IEEE TPDS 18(6), 2007"
@@ -72,37 +44,13 @@ _GAUSSIER = (
     "E. Gaussier, D. Glesser, V. Reis, D. Trystram: Improving backfilling by using machine learning to "
     "predict running times. SC'15"
 )
-_KERNEL: Mapping[str, Mapping[str, Rule]] = {
-    kind: {
-        row["name"]: Rule(row["summary"], row["source"], parameters_of(row["parameters"]), row["needs"])
-        for row in rules
-    }
-    for kind, rules in _kernel.rules().items()
-}
-
-ORDERS: Mapping[str, Rule] = MappingProxyType(
-    {
-        **_KERNEL["order"],
-        "random": Rule("a random order, the same for the same seed: random(7)"),
-        "expression": Rule(
-            'smallest value of a formula first: expression("requested_time * tasks - wait_time")'
-        ),
-        "sbp": Rule(
-            "largest score (a column of the jobs) first, growing as jobs wait: sbp(growth=0.1)", _OBAIDA
-        ),
-        "multifactor": Rule(
-            "largest weighted sum of age, size, fair share and other factors first: multifactor(age=1000)",
-            "Slurm's manual: Multifactor Priority Plugin",
-        ),
-        "reject": Rule("rejects every job: the bare cost of the simulator"),
-    }
-)
+ORDERS: Mapping[str, Rule] = MappingProxyType(KERNEL_RULES["order"])
 """The orders of the queue, by name."""
 
-BACKFILLS: Mapping[str, Rule] = MappingProxyType(_KERNEL["backfill"])
+BACKFILLS: Mapping[str, Rule] = MappingProxyType(KERNEL_RULES["backfill"])
 """The backfilling rules, by name."""
 
-DISCIPLINES: Mapping[str, Rule] = MappingProxyType(_KERNEL["discipline"])
+DISCIPLINES: Mapping[str, Rule] = MappingProxyType(KERNEL_RULES["discipline"])
 """The disciplines, which stand for order and rule together and may suspend jobs, by name."""
 
 _OEZDEN = "T. Özden et al.: ElastiSim: A batch-system simulator for malleable workloads. ICPP 2022"
@@ -138,7 +86,7 @@ SIZE_ORDERS: Mapping[str, Rule] = MappingProxyType(
 )
 """Orders in which a scheduler that resizes jobs assigns tasks, by name."""
 
-ALLOCATORS: Mapping[str, Rule] = MappingProxyType(_KERNEL["allocator"])
+ALLOCATORS: Mapping[str, Rule] = MappingProxyType(KERNEL_RULES["allocator"])
 """The allocators, by name."""
 
 PREDICTORS: Mapping[str, Rule] = MappingProxyType(
@@ -170,3 +118,8 @@ PAPER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Names of policies in papers (AccaSim, PPT simulator), with their specs; two specs if the papers differ."""
+
+
+def keys_of(name: str) -> Collection[str]:
+    """Return the keys of an order; empty if it has no named parameters."""
+    return [key for key, each in ORDERS[name].parameters.items() if not each.positional]

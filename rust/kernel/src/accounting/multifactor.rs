@@ -37,6 +37,19 @@ pub enum JobSize {
     SmallRelativeToTime,
 }
 
+impl JobSize {
+    /// The names in specs.
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("large", Self::Large),
+        ("small", Self::Small),
+        ("large_for_time", Self::RelativeToTime),
+        ("small_for_time", Self::SmallRelativeToTime),
+    ];
+    /// The names alone.
+    pub const WORDS: [&'static str; 4] =
+        [Self::NAMES[0].0, Self::NAMES[1].0, Self::NAMES[2].0, Self::NAMES[3].0];
+}
+
 /// The whole machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {

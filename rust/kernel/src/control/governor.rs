@@ -2,7 +2,29 @@
 //! (Documentation/admin-guide/pm/cpufreq.rst).
 use serde::{Deserialize, Serialize};
 
+use crate::parameter::{above_0, above_0_to, parameters};
+
 use super::{KeyEvent, Seen};
+
+parameters! {
+    /// The parameters of `ondemand`.
+    pub struct Ondemand {
+        /// The busy share above which the rate is the highest.
+        threshold: f64 = 0.8, above_0_to(1.0, "");
+        /// Seconds between two samples of the load.
+        interval: f64 = 1.0, above_0("seconds");
+    }
+}
+
+parameters! {
+    /// The parameters of `schedutil`.
+    pub struct Schedutil {
+        /// Half-life of the average of the utilisation, in seconds.
+        window: f64 = 1.0, above_0("seconds");
+        /// Seconds between two samples of the load.
+        interval: f64 = 1.0, above_0("seconds");
+    }
+}
 
 /// The rule of a governor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 mod count;
 mod governor;
 mod randomised;
+mod registry;
 mod service;
 mod workload;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use count::Count;
 pub use governor::{Governor, GovernorKind};
 pub use randomised::Randomised;
+pub use registry::{CONTROLS, rule};
 pub use service::Service;
 pub use workload::Workload;
 
@@ -80,6 +82,20 @@ impl ControlRule {
     #[must_use]
     pub fn is_weighted(&self) -> bool {
         matches!(self, Self::Workload(rule) if rule.weighted)
+    }
+
+    /// Returns whether it fits a ladder with a number of steps.
+    #[must_use]
+    pub fn fits(&self, steps: usize) -> bool {
+        match self {
+            Self::Count(Count { low, high }) | Self::Workload(Workload { low, high, .. }) => {
+                low.len() == steps && high.len() == steps
+            }
+            Self::Governor(Governor { kind, interval }) => {
+                *interval > 0.0 && !matches!(kind, GovernorKind::Schedutil { window } if *window <= 0.0)
+            }
+            Self::Constant | Self::Randomised(_) | Self::External => true,
+        }
     }
 
     /// The coin of an arrival or departure, by number.

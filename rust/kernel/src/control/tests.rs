@@ -23,7 +23,7 @@ fn levels(control: &RateControl, events: &[Seen]) -> Vec<usize> {
 
 #[test]
 fn the_number_of_jobs_has_the_rate_go_up_at_arrivals_and_down_at_departures() {
-    let rule = ControlRule::Count(Count { low: vec![1], high: vec![2] });
+    let rule = ControlRule::Count(Count { low: vec![1.0], high: vec![2.0] });
     let arrivals = [1, 2, 3].map(|present| seen(KeyEvent::Arrival, present, 0.0));
     let departures = [2, 1, 0].map(|present| seen(KeyEvent::Departure, present, 0.0));
     let control = control(&[1.0, 2.0], rule);
@@ -43,7 +43,7 @@ fn a_ladder_takes_as_many_steps_as_the_workload_asks_for() {
 
 #[test]
 fn coins_are_given_or_drawn_in_the_half_open_unit_interval() {
-    let rule = Randomised { up: 0.6, down: 0.4, coins: [0.59, 0.61].into(), seed: 7 };
+    let rule = Randomised { up: 0.6, down: 0.4, coins: vec![0.59, 0.61], seed: Some(7) };
     assert_eq!((rule.coin(0), rule.coin(1)), (0.59, 0.61));
     assert!((2..1000).all(|number| (0.0..1.0).contains(&rule.coin(number))));
     let mean = (2..10_002).map(|number| rule.coin(number)).sum::<f64>() / 1e4;

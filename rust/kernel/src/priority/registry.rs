@@ -2,6 +2,8 @@
 //!
 //! Logarithms come from `libm`, with the same results on every platform.
 use super::{Candidate, Priority};
+use crate::accounting::JobSize;
+use crate::parameter::{Parameter, Value, above_0_to, seed, text, up_to_2_53, word};
 
 /// An order: its name, description, source, and key.
 pub struct Entry {
@@ -102,3 +104,84 @@ fn age(job: &Candidate<'_>) -> f64 {
 pub fn named(name: &str) -> Option<Priority> {
     PRIORITIES.iter().position(|entry| entry.name == name).map(|place| Priority::Named(place as u8))
 }
+
+/// An order that is no key by name: its parameters, or its meaning, make it.
+pub struct Described {
+    /// The name in spec strings.
+    pub name: &'static str,
+    /// Description: the jobs that come first.
+    pub summary: &'static str,
+    /// The publication, if any.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: fn() -> Vec<Parameter>,
+}
+
+fn seed_of_random() -> Vec<Parameter> {
+    vec![seed().positional().named("seed", "The same seed gives the same order.", Value::Seed(0))]
+}
+
+fn formula() -> Vec<Parameter> {
+    let line = text().positional().by_default("required");
+    vec![line.named("formula", "A quoted formula of columns; the smallest value comes first.", Value::None)]
+}
+
+fn growth() -> Vec<Parameter> {
+    vec![up_to_2_53().named("growth", "Growth of the score for each second of waiting.", Value::Number(0.0))]
+}
+
+fn of_multifactor() -> Vec<Parameter> {
+    let weight = |name, text| up_to_2_53().named(name, text, Value::Number(0.0));
+    let shares = "Weights of the shares of resources that jobs request, such as \"core=500, gpu=1000\".";
+    let period = "Seconds between two calculations; 0 to calculate in every pass.";
+    vec![
+        weight("age", "Weight of the age."),
+        weight("association", "Weight of the association."),
+        weight("fair_share", "Weight of fair share."),
+        weight("job_size", "Weight of the job size."),
+        weight("partition", "Weight of the partition."),
+        weight("qos", "Weight of the quality of service."),
+        text().by_default("no weights").named("tres", shares, Value::None),
+        above_0_to(9_007_199_254_740_992.0, "seconds").named(
+            "max_age",
+            "Age at which its factor is 1, in seconds.",
+            Value::Number(604_800.0),
+        ),
+        word(&JobSize::WORDS).named("favour", "Job sizes with a large factor.", JobSize::WORDS[0].into()),
+        up_to_2_53().named("period", period, Value::Number(300.0)),
+    ]
+}
+
+/// All orders with parameters, and `reject`.
+pub const DESCRIBED: [Described; 5] = [
+    Described {
+        name: "random",
+        summary: "a random order, the same for the same seed: random(7)",
+        source: "",
+        parameters: seed_of_random,
+    },
+    Described {
+        name: "expression",
+        summary: "smallest value of a formula first: expression(\"requested_time * tasks - wait_time\")",
+        source: "",
+        parameters: formula,
+    },
+    Described {
+        name: "sbp",
+        summary: "largest score (a column of the jobs) first, growing as jobs wait: sbp(growth=0.1)",
+        source: OBAIDA,
+        parameters: growth,
+    },
+    Described {
+        name: "multifactor",
+        summary: "largest weighted sum of age, size, fair share and other factors first: multifactor(age=1000)",
+        source: "Slurm's manual: Multifactor Priority Plugin",
+        parameters: of_multifactor,
+    },
+    Described {
+        name: "reject",
+        summary: "rejects every job: the bare cost of the simulator",
+        source: "",
+        parameters: Vec::new,
+    },
+];
