@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from batchlab.control.rate_control import plain
+from batchlab.control.controls import plain
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.system.controlled_nodes import control_of_node
 from batchlab.workload.requests import work_of_jobs
