@@ -61,7 +61,7 @@ def test_a_store_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     before = {path: path.read_bytes() for path in (store / "runs").rglob("*.json")}
     assert len(before) == 4
     assert main(["experiment", str(tmp_path / "experiment.toml")]) == 0
-    assert "4 done" in capsys.readouterr().out
+    assert "4 runs done" in capsys.readouterr().out
     assert {path: path.read_bytes() for path in before} == before
 
 
