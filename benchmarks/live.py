@@ -144,6 +144,10 @@ def forecasts(out: Path, samples: int, step: int) -> pl.DataFrame:
         history = past.add(state)
         if not state.waiting or number % step:
             continue
+        if state.unexplained:
+            # A job started or ended between the two commands: an operator would repeat them.
+            print(f"the dumps of {instant:g} s differ, and are left out")
+            continue
         tables = {}
         for name, known in (("forecast", None), ("learned", history)):
             live = bl.slurm.translate_dump(state, configuration, order="dump", history=known)
