@@ -78,7 +78,9 @@ def test_if_i_submitted_now(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--job", "1"], "1 does not wait at 200000 s"),
         (["--tasks", "1"], "pass both"),
-        (["--tasks", "1", "--limits", "60", "--job", "3"], "is about a waiting job"),
+        (["--tasks", "1", "--limits", "60", "--job", "3"], "is about waiting jobs"),
+        (["--tasks", "1", "--limits", "60", "--horizon", "3"], "is about waiting jobs"),
+        (["--precision", "0"], "precision = 0"),
         (["--tasks", "1.5", "--limits", "60"], "'1.5'; must be whole numbers"),
         (["--quantiles", "a"], "'a'; must be numbers separated by commas"),
         (["--quantiles", "0.9,0.1"], "must ascend"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 import batchlab as bl
-from batchlab.forecast.draws import JobKinds, Known, ShareCurve, draw_run_times, uniforms
+from batchlab.forecast.draws import JobKinds, Known, ShareCurve, ShareForest, draw_run_times, uniforms
 
 NAN = np.nan
 COMPLETED, RUNNING, QUEUED = 3, 2, 1
@@ -98,3 +100,49 @@ def test_uniforms_are_common_to_a_user_and_to_all_forecasts() -> None:
     assert (mixed[:, 0] == shared[:, 0]).mean() == pytest.approx(0.8, abs=0.06)
     alone = uniforms(3, kinds, rows, 500, 0.0)
     assert abs(np.corrcoef(alone[:, 0], alone[:, 1])[0, 1]) < 0.15
+
+
+def test_a_forest_tells_users_apart() -> None:
+    """It learns from jobs that started longer ago than their limits, and each user has its own shares."""
+    pytest.importorskip("sklearn", exc_type=ImportError)
+    rng = np.random.default_rng(6)
+    count = 400
+    who = rng.integers(0, 2, count)
+    kinds = kinds_of(["ab"[each] for each in who], [2] * count, [100.0] * count)
+    state, start = np.full(count, COMPLETED), np.floor(np.linspace(0, 10_000, count))
+    end = start + np.where(who == 0, rng.uniform(5, 15, count), rng.uniform(70, 90, count))
+    state[-10:], start[-10:], end[-10:] = QUEUED, NAN, NAN
+    # Its run is not over by its limit: it is not learnt from.
+    state[-11], end[-11] = RUNNING, NAN
+    known, rows = Known(float(start[-11]) + 1.0, state, start, end), np.arange(count - 10, count)
+    forest = ShareForest.fit(kinds, known)
+    assert (start[: len(forest.share)] + 100 <= known.at).all()
+    assert len(forest.share) == int((start + 100 <= known.at).sum())
+    uniform = rng.uniform(size=(50, 10))
+    total = draw_run_times("forest", kinds, known, rows, elapsed=np.zeros(10), uniform=uniform)
+    first = who[-10:] == 0
+    assert (total[:, first] <= 15).mean() > 0.97
+    assert (total[:, ~first] >= 70).mean() > 0.97
+    again = draw_run_times("forest", kinds, known, rows, elapsed=np.zeros(10), uniform=uniform, forest=forest)
+    np.testing.assert_array_equal(again, total)
+
+
+def test_a_forest_without_jobs_is_the_history() -> None:
+    """With too few jobs to learn from, shares are drawn as by user and request."""
+    pytest.importorskip("sklearn", exc_type=ImportError)
+    kinds = kinds_of(["a"] * 12, [1] * 12, [100.0] * 12)
+    state, start, end = np.full(12, COMPLETED), np.zeros(12), np.full(12, 30.0)
+    state[-1], start[-1], end[-1] = QUEUED, NAN, NAN
+    known, rows = Known(40.0, state, start, end), np.array([11])
+    uniform = np.array([[0.2], [0.9]])
+    found = draw_run_times("forest", kinds, known, rows, elapsed=np.zeros(1), uniform=uniform)
+    assert found.ravel().tolist() == [30.0, 30.0]
+
+
+def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error has the command that installs it."""
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    kinds = kinds_of(["a"], [1], [100.0])
+    known = Known(0.0, np.array([QUEUED]), np.array([NAN]), np.array([NAN]))
+    with pytest.raises(bl.BatchlabError, match="scikit-learn>="):
+        ShareForest.fit(kinds, known)

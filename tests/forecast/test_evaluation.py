@@ -10,9 +10,18 @@ import pytest
 from scipy import stats
 
 import batchlab as bl
-from batchlab.forecast.baselines import WaitBounds, WaitHistory, bound, queue_lengths
+from batchlab.forecast.baselines import BoostedWaits, WaitBounds, WaitHistory, bound, queue_lengths
 from batchlab.forecast.conformal import Adjustment
-from batchlab.forecast.scores import LEVELS, MEDIAN, Cases, Scores, classes_of, coverage_by_class
+from batchlab.forecast.evaluation import Method, _Forecasts
+from batchlab.forecast.scores import (
+    LEVELS,
+    MEDIAN,
+    Cases,
+    Scores,
+    classes_of,
+    coverage_by_class,
+    interval_of_quantiles,
+)
 
 SYSTEM = bl.System.homogeneous(nodes=8, resources={"core": 1})
 
@@ -38,7 +47,9 @@ WORKLOAD = made(1500, 26.0, 2)
 @pytest.fixture(scope="module")
 def evaluation() -> bl.forecast.Evaluation:
     """Evaluate forecasts on a small workload."""
-    return bl.forecast.evaluate(WORKLOAD, SYSTEM, "easy", instants=60, calibration_instants=40, samples=40)
+    return bl.forecast.evaluate(
+        WORKLOAD, SYSTEM, "easy", instants=60, calibration_instants=40, samples=40, threads=1
+    )
 
 
 def test_forecasts_are_better_than_baselines(evaluation: bl.forecast.Evaluation) -> None:
@@ -64,12 +75,14 @@ def test_tables_and_text(evaluation: bl.forecast.Evaluation) -> None:
     assert names[0] == "forecast"
 
 
-def test_the_same_for_one_seed(evaluation: bl.forecast.Evaluation) -> None:
-    """Threads do not matter."""
+def test_the_same_for_one_seed(evaluation: bl.forecast.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads do not matter. Without scikit-learn only the regression is missing."""
+    monkeypatch.setattr("batchlab.forecast.evaluation.has_regression", lambda: False)
     again = bl.forecast.evaluate(
-        WORKLOAD, SYSTEM, "easy", instants=60, calibration_instants=40, samples=40, threads=1
+        WORKLOAD, SYSTEM, "easy", instants=60, calibration_instants=40, samples=40, threads=2
     )
-    assert again.scores.equals(evaluation.scores)
+    assert evaluation.scores["method"][-1] == "boosted regression with the plan"
+    assert again.scores.equals(evaluation.scores[:-1])
 
 
 @pytest.mark.parametrize(
@@ -125,6 +138,61 @@ def test_adjustments_make_past_forecasts_calibrated() -> None:
     cases = Cases(np.arange(4000), np.arange(4000), outcome)
     assert Scores.of(forecast, cases).coverage[80] < 0.45
     assert Scores.of(adjustment.apply(forecast), cases).coverage[80] == pytest.approx(0.8, abs=0.03)
+
+
+def test_the_choice_is_calibrated_in_each_block_of_time() -> None:
+    """One candidate covers too little and too much by turns; one drifts, and no adjustment helps it."""
+    rng = np.random.default_rng(4)
+    instant = np.repeat(np.arange(500), 20)
+    block = instant // 100
+    middle = np.exp(rng.uniform(7, 10, len(instant)))
+    factor = np.exp(0.5 * rng.normal(size=len(instant)))
+    outcome = middle * factor
+    normal = np.asarray(stats.norm.ppf(LEVELS))[:, None]
+    spread = np.where(block % 2, 0.5 * 0.657, 2.5)
+
+    def shifted(shift: np.ndarray[Any, Any], spread: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.asarray(middle * np.exp(shift + normal * spread))
+
+    none, half = np.zeros(len(instant)), np.full(len(instant), 0.5)
+    candidates: dict[str, np.ndarray[Any, Any]] = {
+        "user_request, 1": shifted(none, spread),
+        "user_request, 0.8": shifted(0.6 * block - 1.2, half),
+        "user, 1": shifted(none, half),
+    }
+    cases = Cases(instant, np.arange(len(instant)), outcome)
+    forecasts = _Forecasts(cases, np.empty((0, len(instant))), candidates)
+    methods: list[Method] = [("user_request", 1.0), ("user_request", 0.8), ("user", 1.0)]
+    assert forecasts.choose(methods)[0] == ("user", 1.0)
+    # Too narrow by the same factor in every block: adjusted, it covers 80 %.
+    narrow = _Forecasts(cases, forecasts.features, {"user, 1": shifted(none, 0.4 * half)})
+    assert narrow.choose([("user", 1.0)]) == (("user", 1.0), True)
+    few = _Forecasts(cases.part(instant < 3), forecasts.features, candidates)
+    assert few.choose(methods) == (methods[0], False)
+
+
+def test_boosted_trees_learn_waits() -> None:
+    """The wait is a third to all of the plan: quantiles are in between, ascend, and cover."""
+    pytest.importorskip("sklearn", exc_type=ImportError)
+    rng = np.random.default_rng(5)
+
+    def drawn(count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        plan = rng.uniform(1_000, 50_000, count)
+        return np.stack([plan, rng.uniform(size=count)]), plan * rng.uniform(0.3, 1.0, count)
+
+    model = BoostedWaits.fit(*drawn(2000), (0.1, 0.5, 0.9), 1)
+    features, outcome = drawn(1000)
+    found = model.quantiles(features)
+    assert (np.diff(found, axis=0) >= 0).all()
+    inside = (found[0] <= outcome) & (outcome <= found[2])
+    assert inside.mean() == pytest.approx(0.8, abs=0.08)
+
+
+def test_intervals_of_quantiles_by_hand() -> None:
+    """100 samples: the median lies between the 40th and the 61st; the 1 % quantile needs more samples."""
+    starts = np.column_stack([np.arange(100.0), np.full(100, np.inf)])
+    found = interval_of_quantiles(starts, (0.01, 0.5))
+    assert found.tolist() == [[np.inf, np.inf], [10.5, 0.0]]
 
 
 def test_binomial_bounds() -> None:

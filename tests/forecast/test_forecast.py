@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.forecast.scores import pinball, sample_quantiles
+from batchlab.forecast.scores import interval_of_quantiles, pinball, sample_quantiles
 from support.python_schedulers import Easy
 
 SYSTEM = bl.System.homogeneous(nodes=8, resources={"core": 1})
@@ -84,6 +85,25 @@ def test_the_same_for_any_number_of_threads_and_in_python() -> None:
     np.testing.assert_array_equal(one.starts, busy(Easy()).forecast(30, seed=5).starts)
 
 
+def test_samples_until_they_are_precise() -> None:
+    """They are the first ones of all, until the confidence intervals are as short as those of 150 samples."""
+    simulation = busy()
+    every = simulation.forecast(400, seed=2)
+    widest = {
+        count: float(interval_of_quantiles(every.starts[:count], every.quantiles).max())
+        for count in range(25, 401, 25)
+    }
+    expected = next(count for count, width in widest.items() if width <= widest[150])
+    calls: list[tuple[int, int]] = []
+    answer = simulation.forecast(
+        400, seed=2, precision=widest[150], progress=lambda done, total: calls.append((done, total))
+    )
+    assert widest[25] == math.inf
+    np.testing.assert_array_equal(answer.starts, every.starts[:expected])
+    assert calls == [*((count, 400) for count in range(25, expected, 25)), (400, 400)]
+    assert len(simulation.forecast(30, precision=1e-3).starts) == 30
+
+
 def test_a_horizon() -> None:
     """What does not start in time is later; the chance within a time counts samples."""
     simulation = busy()
@@ -143,6 +163,7 @@ def test_text_html_and_picture() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"precision": 0}, "precision = 0"),
         ({"samples": 0}, "samples = 0"),
         ({"quantiles": ()}, "quantiles"),
         ({"quantiles": (0.5, 0.1)}, "must ascend"),

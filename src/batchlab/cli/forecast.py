@@ -100,6 +100,14 @@ _Arrivals = Annotated[
     ForecastArrivals,
     typer.Option(rich_help_panel=_FORECAST, help="Later submissions: none, or those of a past week."),
 ]
+_Precision = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        rich_help_panel=_FORECAST,
+        help="Stop early once all quantiles are known within ± S seconds (95 %).",
+    ),
+]
 _Job = Annotated[
     list[int] | None,
     typer.Option(metavar="ID", rich_help_panel=_FORECAST, help="Show only this job. Repeatable."),
@@ -140,6 +148,7 @@ def forecast(
     draws: _Draws = "user_request",
     correlation: _Correlation = 1.0,
     arrivals: _Arrivals = "none",
+    precision: _Precision = None,
     job: _Job = None,
     tasks: _Tasks = None,
     limits: _Limits = None,
@@ -149,8 +158,15 @@ def forecast(
     """Forecast the start times of the waiting jobs of a log at one instant."""
     if (tasks is None) != (limits is None):
         raise wrong_usage("--tasks and --limits describe one job; pass both.", "--tasks")
-    if job and tasks is not None:
-        raise wrong_usage("is about a waiting job; leave it out, or --tasks and --limits.", "--job")
+    of_waiting = {
+        "--job": bool(job),
+        "--horizon": horizon is not None,
+        "--arrivals": arrivals != "none",
+        "--precision": precision is not None,
+    }
+    for name, is_given in of_waiting.items():
+        if is_given and tasks is not None:
+            raise wrong_usage("is about waiting jobs; leave it out, or --tasks and --limits.", name)
     levels = listed_numbers(quantiles, "--quantiles")
     log = LogRequest.of(located(trace), reading)
     machine = MachineRequest(system, nodes, cores, equivalence)
@@ -172,7 +188,12 @@ def forecast(
         return
     with progress_bar("samples") as progress:
         answer = simulation.forecast(
-            horizon=horizon, arrivals=arrivals, at=max(at, simulation.now), progress=progress, **shared
+            horizon=horizon,
+            arrivals=arrivals,
+            precision=precision,
+            at=max(at, simulation.now),
+            progress=progress,
+            **shared,
         )
     if job:
         rows = answer.jobs["job_id"].is_in(job)

@@ -167,7 +167,7 @@ WALLTIME_ACTIONS: tuple[WalltimeAction, ...] = get_args(WalltimeAction)
 KeyEventName = Literal["arrival", "departure", "switch", "look"]
 KEY_EVENTS: tuple[KeyEventName, ...] = get_args(KeyEventName)
 
-DrawMethod = Literal["user_request", "user", "class", "limits", "true"]
+DrawMethod = Literal["user_request", "user", "class", "forest", "limits", "true"]
 DRAW_METHODS: tuple[DrawMethod, ...] = get_args(DrawMethod)
 """How a forecast draws the run times of jobs."""
 

@@ -1,29 +1,37 @@
-"""Forecasts of waits without simulation, as baselines: from past waits, and binomial bounds on them."""
+"""Baselines of forecasts: from past waits, binomial bounds on them, and boosted trees with the plan."""
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right, insort
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
+from batchlab.forecast.draws import ensemble_models
+from batchlab.forecast.scores import from_log_scale, to_log_scale
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from batchlab.core.random_streams import Floats, Integers
 
-__all__ = ["WaitBounds", "WaitHistory", "queue_lengths"]
+__all__ = ["BoostedWaits", "WaitBounds", "WaitHistory", "queue_lengths"]
 
 _MOST, _LEAST = 2_000, 20
 _QUANTILE, _CONFIDENCE, _MISSES, _KEPT = 0.95, 0.95, 3, 59
+_TABLE = 256
+_LEAVES = 15
 
 
 @dataclass(frozen=True, eq=False)
 class WaitHistory:
     """Quantiles of the waits of past jobs of a class, given the time that a job has already waited.
+
+    An instant costs O(log n) for n jobs, and a sort of the latest waits of each class.
 
     Parameters
     ----------
@@ -39,6 +47,18 @@ class WaitHistory:
     submit_time: Floats
     start_time: Floats
     order: Integers
+
+    @cached_property
+    def _by_class(self) -> dict[int, Integers]:
+        """The rows of each class by start time."""
+        of_class = self.classes[self.order]
+        return {int(each): self.order[of_class == each] for each in np.unique(of_class)}
+
+    def _waits(self, started: Integers, at: float) -> Floats:
+        """Return the latest waits that had ended by an instant, ascending; the rows are by start time."""
+        count = bisect_right(started, at, key=self.start_time.__getitem__)
+        latest = started[max(0, count - _MOST) : count]
+        return np.sort(self.start_time[latest] - self.submit_time[latest])
 
     def quantiles(self, at: float, rows: Integers, levels: Sequence[float]) -> Floats:
         """Return quantiles of the time until the start, from waits that had ended by an instant.
@@ -57,23 +77,32 @@ class WaitHistory:
         numpy.ndarray
             float64, shape (levels, rows): seconds from the instant.
         """
-        started = self.order[: np.searchsorted(self.start_time[self.order], at, side="right")]
-        waits = self.start_time[started] - self.submit_time[started]
-        of_class = self.classes[started]
-        known = {
-            int(each): np.sort(waits[of_class == each][-_MOST:]) for each in np.unique(self.classes[rows])
-        }
-        every = np.sort(waits[-_MOST:]) if len(waits) else np.zeros(1)
-        waited = at - self.submit_time[rows]
+        waited, of_class = at - self.submit_time[rows], self.classes[rows]
         found = np.empty((len(levels), len(rows)))
-        for place, row in enumerate(rows):
-            own = known[int(self.classes[row])]
-            own = own if len(own) >= _LEAST else every
-            longer = own[np.searchsorted(own, waited[place], side="right") :]
-            # A wait beyond all known ones may last as long again.
-            longer = longer if len(longer) else np.array([2 * waited[place]])
-            found[:, place] = np.quantile(longer, levels, method="weibull") - waited[place]
+        every: Floats | None = None
+        for each in np.unique(of_class):
+            places = np.flatnonzero(of_class == each)
+            own = self._waits(self._by_class.get(int(each), self.order[:0]), at)
+            if len(own) < _LEAST:
+                every = self._waits(self.order, at) if every is None else every
+                own = every if len(every) else np.zeros(1)
+            found[:, places] = _longer(own, waited[places], levels) - waited[places]
         return found
+
+
+def _longer(waits: Floats, waited: Floats, levels: Sequence[float]) -> Floats:
+    """Return quantiles of those of the ascending waits that are longer than each time waited.
+
+    A wait beyond all known ones may last as long again.
+    """
+    begin = np.searchsorted(waits, waited, side="right")
+    count = len(waits) - begin
+    places = np.clip(np.outer(levels, count + 1), 1, np.maximum(count, 1)) - 1
+    below = np.floor(places).astype(np.int64)
+    low = waits[np.minimum(begin + below, len(waits) - 1)]
+    high = waits[np.minimum(begin + np.minimum(below + 1, np.maximum(count - 1, 0)), len(waits) - 1)]
+    found: Floats = np.where(count == 0, 2 * waited, low + (places - below) * (high - low))
+    return found
 
 
 @dataclass(eq=False)
@@ -107,13 +136,13 @@ class WaitBounds:
         Instants must ascend from call to call. Shapes are those of `WaitHistory.quantiles`.
         """
         self._learn_until(at)
-        waited = at - self.submit_time[rows]
+        waited, of_class = at - self.submit_time[rows], self.classes[rows]
         found = np.zeros((len(levels), len(rows)))
-        for place, row in enumerate(rows):
-            waits = self._sorted.get(int(self.classes[row]), [])
-            for number, level in enumerate(levels):
-                found[number, place] = bound(waits, level) - waited[place]
-        return np.maximum(found, 0.0)
+        for each in np.unique(of_class):
+            waits = self._sorted.get(int(each), [])
+            bounds = np.array([bound(waits, level) for level in levels])
+            found[:, of_class == each] = bounds[:, None]
+        return np.maximum(found - waited, 0.0)
 
     def _learn_until(self, at: float) -> None:
         while self._read < len(self.order) and self.start_time[self.order[self._read]] <= at:
@@ -141,14 +170,64 @@ def bound(waits: Sequence[float], level: float) -> float:
     return waits[min(max(place, 1), len(waits)) - 1]
 
 
-@lru_cache(maxsize=100_000)
 def _rank(count: int, level: float) -> int:
     """Return the rank, from 1, of the order statistic that bounds a quantile."""
     if level == 0.5:  # noqa: PLR2004  # the median itself
         return (count + 1) // 2
+    return int(_ranks(level, count // _TABLE)[count % _TABLE])
+
+
+@lru_cache(maxsize=4096)
+def _ranks(level: float, part: int) -> Integers:
+    """Return a part of the table of ranks by count: one call of the binomial distribution is slow."""
+    counts = np.arange(part * _TABLE, (part + 1) * _TABLE)
     confidence = _CONFIDENCE if level > 0.5 else 1 - _CONFIDENCE  # noqa: PLR2004
-    least = int(stats.binom.ppf(confidence, count, level))
+    least = np.nan_to_num(stats.binom.ppf(confidence, counts, level)).astype(np.int64)
     return least + 1 if level > 0.5 else least  # noqa: PLR2004
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedWaits:
+    """Quantiles of the time until the start by gradient-boosted trees, one model per level.
+
+    Parameters
+    ----------
+    models
+        One model per level, of log(60 s + time).
+    """
+
+    models: tuple[Any, ...]
+
+    @classmethod
+    def fit(cls, features: Floats, outcome: Floats, levels: Sequence[float], threads: int) -> BoostedWaits:
+        """Fit the models.
+
+        Parameters
+        ----------
+        features
+            float64, shape (features, cases).
+        outcome
+            float64, shape (cases,): the times until the start, seconds.
+        levels
+            The levels.
+        threads
+            The number of threads.
+        """
+        kind = ensemble_models().HistGradientBoostingRegressor
+        # A dependency of scikit-learn, without types.
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # noqa: PLC0415
+
+        scaled = to_log_scale(outcome)
+        models = [
+            kind(loss="quantile", quantile=level, max_leaf_nodes=_LEAVES, random_state=0) for level in levels
+        ]
+        with threadpool_limits(threads):
+            return cls(tuple(model.fit(features.T, scaled) for model in models))
+
+    def quantiles(self, features: Floats) -> Floats:
+        """Return the quantiles: float64, shape (levels, cases), seconds, ascending by level."""
+        found = np.stack([model.predict(features.T) for model in self.models])
+        return np.sort(np.maximum(from_log_scale(found), 0.0), axis=0)
 
 
 def queue_lengths(submit_time: Floats, start_time: Floats, at: Floats) -> Integers:

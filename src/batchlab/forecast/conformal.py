@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.forecast.scores import classes_of
+from batchlab.forecast.scores import classes_of, from_log_scale, to_log_scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Adjustment"]
 
-_OFFSET = 60.0
 _LEAST_CASES, _LEAST_INSTANTS = 80, 30
 _LARGEST_SHIFT = 2.0
 """In the logarithmic scale: a forecast is changed by a factor of e² at most."""
@@ -68,7 +67,7 @@ class Adjustment:
         median
             The place of the median among them.
         """
-        errors = _scaled(outcome) - _scaled(forecast)
+        errors = to_log_scale(outcome) - to_log_scale(forecast)
         number = classes_of(forecast[median])
         by_class = {}
         for each in np.unique(number):
@@ -83,12 +82,8 @@ class Adjustment:
         shifts = np.repeat(self.pooled[:, None], forecast.shape[1], axis=1)
         for each, own in self.by_class.items():
             shifts[:, number == each] = own[:, None]
-        adjusted = np.exp(_scaled(forecast) + shifts) - _OFFSET
+        adjusted = from_log_scale(to_log_scale(forecast) + shifts)
         return np.sort(np.maximum(adjusted, 0.0), axis=0)
-
-
-def _scaled(seconds: Floats) -> Floats:
-    return np.log(_OFFSET + np.maximum(seconds, 0.0))
 
 
 def _shifts(errors: Floats, levels: Sequence[float]) -> Floats:

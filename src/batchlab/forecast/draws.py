@@ -6,6 +6,7 @@ Kaplan–Meier, in which jobs that still run are censored, conditional on the ti
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,12 +16,13 @@ import polars as pl
 
 from batchlab.core.random_streams import stream
 from batchlab.core.vocabulary import JOB_STATES
-from batchlab.errors import SimulationError
+from batchlab.errors import SimulationError, missing_extra
 from batchlab.workload.attributes import attribute
-from batchlab.workload.columns import time_limits
+from batchlab.workload.columns import size_classes, time_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     import numpy.typing as npt
 
@@ -28,7 +30,16 @@ if TYPE_CHECKING:
     from batchlab.core.vocabulary import DrawMethod
     from batchlab.workload import Workload
 
-__all__ = ["JobKinds", "Known", "ShareCurve", "draw_run_times", "uniforms"]
+__all__ = [
+    "JobKinds",
+    "Known",
+    "ShareCurve",
+    "ShareForest",
+    "draw_run_times",
+    "ensemble_models",
+    "has_regression",
+    "uniforms",
+]
 
 MOST_JOBS = 200
 """The number of a kind's latest jobs that are used."""
@@ -36,6 +47,9 @@ LEAST_OF_REQUEST, LEAST_OF_USER = 10, 20
 """From how many started jobs on the history of a user and request, or of a user or class, is used."""
 
 _RUNNING, _COMPLETED, _KILLED = (JOB_STATES.index(name) for name in ("running", "completed", "killed"))
+_TREES, _LEAST_IN_LEAF, _MOST_LEARNT, _LEAST_LEARNT = 50, 10, 3_000, 50
+_LATEST = 10
+"""The number of a user's latest shares whose mean is a feature of the forest."""
 _BEYOND = 0.1
 """A job that has outlasted its limit runs on for up to this share of it."""
 
@@ -50,15 +64,18 @@ class JobKinds:
         int64, shape (jobs,).
     limit
         float64, shape (jobs,): the time limit, seconds; infinite or NaN if there is none.
+    tasks
+        float64, shape (jobs,).
     user, request, size
         int64, shape (jobs,): numbers of the user (-1 if unknown), of the user with tasks and limit (-1 if the
-        user is unknown), and of the size class: the binary logarithm of the tasks.
+        user is unknown), and of the size class.
     user_name
         The name of each user, by number.
     """
 
     job_id: Integers
     limit: Floats
+    tasks: Floats
     user: Integers
     request: Integers
     size: Integers
@@ -70,7 +87,6 @@ class JobKinds:
         jobs = workload.jobs
         limit = time_limits(jobs).astype(np.float64)
         wide = jobs["tasks"].to_numpy().astype(np.float64)
-        size = np.floor(np.log2(np.maximum(wide, 1.0))).astype(np.int64)
         names = attribute(workload, "user")
         known = names.drop_nulls().unique().sort()
         numbers = dict(zip(known.to_list(), range(len(known)), strict=True))
@@ -78,7 +94,8 @@ class JobKinds:
         keys = np.column_stack([user, wide, np.nan_to_num(limit, posinf=-1.0)])
         _, request = np.unique(keys, axis=0, return_inverse=True)
         request = np.where(user < 0, -1, request.ravel())
-        return cls(jobs["job_id"].to_numpy(), limit, user, request, size, tuple(known.to_list()))
+        names_of_users = tuple(known.to_list())
+        return cls(jobs["job_id"].to_numpy(), limit, wide, user, request, size_classes(jobs), names_of_users)
 
     @cached_property
     def by_user(self) -> dict[int, Integers]:
@@ -175,6 +192,14 @@ class ShareCurve:
         places = places[np.append(share[places][1:] != share[places][:-1], True)] if len(places) else places
         return cls(np.append(share[places], 1.0), np.append(1.0 - survival[places], 1.0))
 
+    @classmethod
+    def weighted(cls, share: Floats, probability: Floats) -> ShareCurve:
+        """Return the distribution with these probabilities."""
+        values, place = np.unique(share, return_inverse=True)
+        mass = np.bincount(place, probability)
+        is_kept = (mass > 0) & (values < 1.0)
+        return cls(np.append(values[is_kept], 1.0), np.append(np.cumsum(mass)[is_kept], 1.0))
+
     def quantiles(self, uniform: Floats, above: float) -> Floats:
         """Return the shares at these probabilities, of those above a share; 1 if none is."""
         begin = np.searchsorted(self.share, above, side="right")
@@ -182,6 +207,131 @@ class ShareCurve:
         level = passed + uniform * (1.0 - passed)
         places = np.searchsorted(self.cumulative, level, side="left")
         return self.share[np.minimum(np.maximum(places, begin), len(self.share) - 1)]
+
+
+def has_regression() -> bool:
+    """Return whether scikit-learn is installed."""
+    return importlib.util.find_spec("sklearn") is not None
+
+
+def ensemble_models() -> Any:  # noqa: ANN401  # scikit-learn has no types
+    """Return scikit-learn's module of ensembles.
+
+    Raises
+    ------
+    MissingExtraError
+        If scikit-learn is not installed.
+    """
+    try:
+        # An optional dependency, without types.
+        from sklearn import ensemble  # type: ignore[import-untyped]  # noqa: PLC0415
+    except ImportError:
+        raise missing_extra("draws='forest'", "scikit-learn>=1.5") from None
+    return ensemble
+
+
+@dataclass(frozen=True, eq=False)
+class ShareForest:
+    """A quantile regression forest [1] of the share of its time limit that a job runs.
+
+    The features of a job are its limit and tasks, and the shares of the latest ended jobs of its user, and of
+    its user with the same tasks and limit. The forest is trained on the latest 3,000 jobs that started longer
+    ago than their limits: all of them have ended, so that no long run is missing.
+
+    Parameters
+    ----------
+    at
+        The instant of the fit, seconds.
+    model
+        The forest; None without enough jobs.
+    share
+        float64, shape (n,): the shares of the jobs of the fit, ascending.
+    leaf
+        int64, shape (n, trees): the leaf of each job in each tree.
+
+    References
+    ----------
+    .. [1] N. Meinshausen, "Quantile Regression Forests", Journal of Machine Learning Research 7, 2006.
+    """
+
+    at: float
+    model: Any
+    share: Floats
+    leaf: Integers
+
+    @classmethod
+    def fit(cls, kinds: JobKinds, known: Known) -> ShareForest:
+        """Fit a forest to the jobs that have ended.
+
+        Raises
+        ------
+        MissingExtraError
+            If scikit-learn is not installed.
+        """
+        forest = ensemble_models().RandomForestRegressor(
+            n_estimators=_TREES, min_samples_leaf=_LEAST_IN_LEAF, max_features=0.5, random_state=0
+        )
+        with np.errstate(invalid="ignore"):
+            is_over = known.start_time + kinds.limit <= known.at
+        rows = np.flatnonzero(is_over & (kinds.limit > 0) & ~np.isnan(known.end_time))
+        rows = rows[np.argsort(known.start_time[rows], kind="stable")[-_MOST_LEARNT:]]
+        if len(rows) < _LEAST_LEARNT:
+            return cls(known.at, None, np.empty(0), np.empty((0, _TREES), np.int64))
+        share = _shares(kinds, known, rows)
+        order = np.argsort(share, kind="stable")
+        rows, share = rows[order], share[order]
+        features = _features(kinds, known, rows, known.start_time[rows])
+        forest.fit(features, share)
+        return cls(known.at, forest, share, np.asarray(forest.apply(features)))
+
+    def weights(self, kinds: JobKinds, known: Known, rows: Integers) -> tuple[Floats, Integers]:
+        """Return the probability of each share of the fit for jobs that run or wait.
+
+        Returns
+        -------
+        tuple
+            float64, shape (cases, n): the probabilities, one row per different job; and int64, shape (rows,):
+            the row of each job in it.
+        """
+        start = known.start_time[rows]
+        features = _features(kinds, known, rows, np.where(np.isnan(start), known.at, start))
+        different, place = np.unique(features, axis=0, return_inverse=True)
+        leaves = np.asarray(self.model.apply(different))
+        found = np.empty((len(different), len(self.share)))
+        for case, leaf in enumerate(leaves):
+            same = self.leaf == leaf
+            found[case] = (same / same.sum(axis=0)).mean(axis=1)
+        return found, place.ravel()
+
+
+def _shares(kinds: JobKinds, known: Known, rows: Integers) -> Floats:
+    shares: Floats = np.clip((known.end_time[rows] - known.start_time[rows]) / kinds.limit[rows], 0.0, 1.0)
+    return shares
+
+
+def _features(kinds: JobKinds, known: Known, rows: Integers, at: Floats) -> Floats:
+    """Return the features of jobs as known at an instant each: float64, shape (rows, 6); NaN if unknown."""
+    features = np.full((len(rows), 6), np.nan)
+    features[:, 0], features[:, 1] = np.log(kinds.limit[rows]), np.log2(np.maximum(kinds.tasks[rows], 1))
+    for begin, number, groups in ((2, kinds.user, kinds.by_user), (4, kinds.request, kinds.by_request)):
+        of_rows = number[rows]
+        for each in np.unique(of_rows[of_rows >= 0]):
+            places = np.flatnonzero(of_rows == each)
+            features[places, begin : begin + 2] = _latest_shares(kinds, known, groups[int(each)], at[places])
+    return features
+
+
+def _latest_shares(kinds: JobKinds, known: Known, rows: Integers, at: Floats) -> Floats:
+    """Return the last share, and the mean of the latest ones, of the jobs that had ended by each instant."""
+    rows = rows[~np.isnan(known.end_time[rows]) & ~np.isnan(known.start_time[rows]) & (kinds.limit[rows] > 0)]
+    rows = rows[np.argsort(known.end_time[rows], kind="stable")]
+    share = _shares(kinds, known, rows)
+    count = np.searchsorted(known.end_time[rows], at, side="right")
+    sums = np.append(0.0, np.cumsum(share))
+    first = np.maximum(count - _LATEST, 0)
+    mean = (sums[count] - sums[first]) / np.maximum(count - first, 1)
+    last = np.append(np.nan, share)[count]
+    return np.column_stack([last, np.where(count > 0, mean, np.nan)])
 
 
 def uniforms(seed: int, kinds: JobKinds, rows: Integers, samples: int, correlation: float) -> Floats:
@@ -231,6 +381,7 @@ def draw_run_times(
     *,
     elapsed: Floats,
     uniform: Floats,
+    forest: ShareForest | None = None,
 ) -> Floats:
     """Draw the total run times of jobs.
 
@@ -246,6 +397,8 @@ def draw_run_times(
         float64, shape (rows,): seconds that each has already run.
     uniform
         float64, shape (samples, rows), from `uniforms`.
+    forest
+        The forest of the method ``"forest"``, if it was fitted before.
 
     Returns
     -------
@@ -264,9 +417,7 @@ def draw_run_times(
         raise SimulationError(f"job {kinds.job_id[rows[without[0]]]} has no time limit; {rule}.")
     share = np.ones_like(uniform)
     if method != "limits":
-        curves: dict[tuple[str, int], ShareCurve | None] = {}
-        for place, row in enumerate(rows):
-            curve = _curve_of(method, kinds, known, int(row), curves)
+        for place, curve in enumerate(_curves(method, kinds, known, rows, forest)):
             above = elapsed[place] / limit[place] if limit[place] > 0 else 0.0
             # Without any history, every share is as likely.
             share[:, place] = (
@@ -283,6 +434,20 @@ def _totals(total: Floats, limit: Floats, elapsed: Floats, uniform: Floats) -> F
     beyond = elapsed + np.maximum(_BEYOND * limit, 1.0) * (1.0 - uniform)
     least = np.where(elapsed > 0, np.nextafter(elapsed, np.inf), 0.0)
     return np.where(is_over & (elapsed > 0), np.maximum(beyond, least), np.clip(total, least, limit))
+
+
+def _curves(
+    method: DrawMethod, kinds: JobKinds, known: Known, rows: Integers, forest: ShareForest | None
+) -> list[ShareCurve | None]:
+    """Return the distribution of the share of each job; None without any history."""
+    if method == "forest":
+        fitted = ShareForest.fit(kinds, known) if forest is None else forest
+        if fitted.model is not None and len(rows):
+            probability, place = fitted.weights(kinds, known, rows)
+            found = [ShareCurve.weighted(fitted.share, each) for each in probability]
+            return [found[each] for each in place]
+    curves: dict[tuple[str, int], ShareCurve | None] = {}
+    return [_curve_of(method, kinds, known, int(row), curves) for row in rows]
 
 
 def _curve_of(
@@ -311,9 +476,9 @@ def _curve_of(
 def _kinds_of(method: DrawMethod, kinds: JobKinds, row: int) -> Iterator[tuple[str, int, int]]:
     """Yield the kinds of a job, from the narrowest one, each with the number of jobs that it needs."""
     user = int(kinds.user[row])
-    if user >= 0 and method == "user_request":
+    if user >= 0 and method in ("user_request", "forest"):
         yield "request", int(kinds.request[row]), LEAST_OF_REQUEST
-    if user >= 0 and method in ("user_request", "user"):
+    if user >= 0 and method != "class":
         yield "user", user, LEAST_OF_USER
     yield "size", int(kinds.size[row]), LEAST_OF_USER
     yield "all", 0, 1

@@ -12,12 +12,14 @@ from batchlab.core import rules
 from batchlab.core.vocabulary import DRAW_METHODS, FORECAST_ARRIVALS
 from batchlab.errors import SimulationError
 from batchlab.forecast.answer import Forecast, SubmissionForecast
+from batchlab.forecast.scores import interval_of_quantiles
 from batchlab.forecast.situation import SAMPLES, WEEK, Situation, threads_of
 from batchlab.simulation.replacements import rows_of_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from batchlab.core.random_streams import Floats
     from batchlab.core.vocabulary import DrawMethod, ForecastArrivals
     from batchlab.simulation import Simulation
 
@@ -38,6 +40,7 @@ def forecast(
     correlation: float = 1.0,
     arrivals: ForecastArrivals = "none",
     seed: int = 0,
+    precision: float | None = None,
     at: float | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -52,6 +55,7 @@ def forecast(
     levels = checked_levels(quantiles)
     samples, correlation, seed = _checked(samples, correlation, seed, draws, arrivals)
     threads = threads_of(threads)
+    is_enough = _precise(precision, levels)
     situation = Situation.of(simulation, at)
     until = _end(situation.known.at, horizon, arrivals)
     alone = simulation.fork(arrivals="none")
@@ -59,7 +63,15 @@ def forecast(
     if len(situation.waiting):
         futures = [alone] if arrivals == "none" else situation.futures(arrivals, until)
         totals = None if draws == "true" else situation.draws(draws, correlation, samples, seed)
-        starts = situation.sample(futures, totals, samples, until=until, threads=threads, progress=progress)
+        starts = situation.sample(
+            futures,
+            totals,
+            samples,
+            until=until,
+            threads=threads,
+            progress=progress,
+            is_enough=is_enough,
+        )
         plan = situation.sample([alone], situation.draws("limits", 0.0, 1, seed), 1)
     return Forecast.of(
         simulation.workload,
@@ -164,6 +176,20 @@ def _checked(
         rules.check(SimulationError, "correlation", correlation, rules.PROBABILITY),
         rules.check(SimulationError, "seed", seed, rules.SEED),
     )
+
+
+def _precise(precision: float | None, levels: Sequence[float]) -> Callable[[Floats], bool] | None:
+    """Return whether samples tell every quantile with a precision, as a function of their starts.
+
+    Raises
+    ------
+    SimulationError
+        If the precision is not positive.
+    """
+    if precision is None:
+        return None
+    seconds = rules.check(SimulationError, "precision", precision, rules.POSITIVE)
+    return lambda starts: bool((interval_of_quantiles(starts, levels) <= seconds).all())
 
 
 def _end(now: float, horizon: float | None, arrivals: ForecastArrivals) -> float:

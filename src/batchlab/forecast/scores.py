@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from batchlab.core.random_streams import Floats, Integers
 
+_NORMAL_975 = 1.959963984540054
+
 __all__ = ["CLASSES", "LEVELS", "Cases", "Scores", "classes_of", "pinball", "sample_quantiles"]
 
 
@@ -42,6 +44,51 @@ def sample_quantiles(starts: Floats, levels: Sequence[float]) -> Floats:
     with np.errstate(invalid="ignore"):
         between = ordered[below] + part * (ordered[above] - ordered[below])
     found: Floats = np.where((part == 0) | (ordered[above] == ordered[below]), ordered[below], between)
+    return found
+
+
+_OFFSET = 60.0
+
+
+def to_log_scale(seconds: Floats) -> Floats:
+    """Return log(60 s + time): the scale in which errors of forecasts are compared and learnt."""
+    scaled: Floats = np.log(_OFFSET + np.maximum(seconds, 0.0))
+    return scaled
+
+
+def from_log_scale(scaled: Floats) -> Floats:
+    """Return the times of `to_log_scale`, seconds."""
+    seconds: Floats = np.exp(scaled) - _OFFSET
+    return seconds
+
+
+def interval_of_quantiles(starts: Floats, levels: Sequence[float]) -> Floats:
+    """Return half the width of the 95 % confidence interval of each quantile, for any distribution.
+
+    The ends are the order statistics p S ± 1.96 √(S p (1 − p)), rounded outwards; the upper one plus 1.
+
+    Parameters
+    ----------
+    starts
+        float64, shape (samples, jobs): seconds.
+    levels
+        The levels p.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (levels, jobs): seconds; infinite if there are too few samples for an end.
+    """
+    ordered, count = np.sort(starts, axis=0), len(starts)
+    found = np.full((len(levels), starts.shape[1]), np.inf)
+    for place, level in enumerate(levels):
+        middle, spread = count * level, _NORMAL_975 * np.sqrt(count * level * (1 - level))
+        low, high = int(np.floor(middle - spread)), int(np.ceil(middle + spread)) + 1
+        if low >= 1 and high <= count:
+            one, other = ordered[low - 1], ordered[high - 1]
+            # A job that starts in no sample is known not to start.
+            with np.errstate(invalid="ignore"):
+                found[place] = np.where(one == other, 0.0, (other - one) / 2)
     return found
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from batchlab.core.random_streams import Floats, Integers
     from batchlab.core.vocabulary import DrawMethod, ForecastArrivals
+    from batchlab.forecast.draws import ShareForest
     from batchlab.simulation import Simulation
 
 __all__ = ["SAMPLES", "WEEK", "Situation", "threads_of"]
@@ -30,7 +31,8 @@ WEEK = 7 * 86_400.0
 _FIRST_WEEK, _LAST_WEEK = 2, 9
 """The past weeks that may arrive again: so long ago that almost all of their jobs have ended."""
 
-_BLOCKS = 8
+_ROUND = 25
+"""The number of samples between two looks at their precision, or reports of progress."""
 _QUEUED, _RUNNING, _COMPLETED, _KILLED = (
     JOB_STATES.index(name) for name in ("queued", "running", "completed", "killed")
 )
@@ -109,14 +111,28 @@ class Situation:
         known = Known(now, status.state.astype(np.int64), status.start_time, status.end_time)
         return cls(simulation, kinds or JobKinds.of(simulation.workload), known, waiting, alive, elapsed)
 
-    def draws(self, method: DrawMethod, correlation: float, samples: int, seed: int) -> Floats:
+    def draws(
+        self,
+        method: DrawMethod,
+        correlation: float,
+        samples: int,
+        seed: int,
+        *,
+        forest: ShareForest | None = None,
+    ) -> Floats:
         """Return the run times of the jobs alive in each sample: float64, shape (samples, alive)."""
         if method == "limits":
             uniform = np.ones((samples, len(self.alive)))
         else:
             uniform = uniforms(seed, self.kinds, self.alive, samples, correlation)
         return draw_run_times(
-            method, self.kinds, self.known, self.alive, elapsed=self.elapsed, uniform=uniform
+            method,
+            self.kinds,
+            self.known,
+            self.alive,
+            elapsed=self.elapsed,
+            uniform=uniform,
+            forest=forest,
         )
 
     def futures(self, arrivals: ForecastArrivals, until: float) -> list[Simulation]:
@@ -159,6 +175,7 @@ class Situation:
         threads: int = 1,
         progress: Callable[[int, int], object] | None = None,
         asked: Integers | None = None,
+        is_enough: Callable[[Floats], bool] | None = None,
     ) -> Floats:
         """Simulate samples of the future.
 
@@ -178,22 +195,30 @@ class Situation:
             Called with the numbers of finished and of all samples.
         asked
             Rows of the jobs whose starts are returned. [default: the waiting jobs]
+        is_enough
+            Called with the starts after every 25 samples: no more are simulated once it returns True.
 
         Returns
         -------
         numpy.ndarray
-            float64, shape (samples, asked): the starts, seconds; infinite if a job does not start in time.
+            float64, shape (samples or fewer, asked): the starts, seconds; infinite if a job does not start in
+            time.
         """
         asked = self.waiting if asked is None else asked
         rows = self.alive if totals is not None else self.alive[:0]
         starts = np.empty((samples, len(asked)))
-        done = 0
-        for number, future in enumerate(futures):
-            of_future = np.arange(number, samples, len(futures))
-            for part in np.array_split(of_future, max(1, min(_BLOCKS // len(futures), len(of_future)))):
+        is_watched = progress is not None or is_enough is not None
+        for begin in range(0, samples, _ROUND if is_watched else samples):
+            end = min(begin + _ROUND, samples) if is_watched else samples
+            for number, future in enumerate(futures):
+                part = np.arange(begin, end)
+                part = part[part % len(futures) == number]
                 run_times = np.empty((len(part), 0)) if totals is None else totals[part]
-                starts[part] = future.sample_starts(rows, run_times, asked, until=until, threads=threads)
-                done += len(part)
-                if progress is not None:
-                    progress(done, samples)
+                if len(part):
+                    starts[part] = future.sample_starts(rows, run_times, asked, until=until, threads=threads)
+            is_last = end == samples or (is_enough is not None and is_enough(starts[:end]))
+            if progress is not None:
+                progress(samples if is_last else end, samples)
+            if is_last:
+                return starts[:end]
         return starts

@@ -28,6 +28,7 @@ class ForecastsStarts:
         correlation: float = 1.0,
         arrivals: ForecastArrivals = "none",
         seed: int = 0,
+        precision: float | None = None,
         at: float | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -39,7 +40,7 @@ class ForecastsStarts:
         Parameters
         ----------
         samples
-            The number of samples.
+            The number of samples; with `precision`, the largest one.
         quantiles
             The levels of the forecast, between 0 and 1, ascending.
         horizon
@@ -47,8 +48,9 @@ class ForecastsStarts:
         draws
             How run times are drawn: ``"user_request"``: from the user's last jobs of the same size and time
             limit, or else as by ``"user"``; ``"user"``: from the user's last jobs, or else from the size
-            class; ``"class"``: from the size class; ``"limits"``: every job runs to its limit; ``"true"``:
-            the true run times, for tests.
+            class; ``"class"``: from the size class; ``"forest"``: from a forest learnt from the requests and
+            the users' latest jobs (extra ``predict``); ``"limits"``: every job runs to its limit;
+            ``"true"``: the true run times, for tests.
         correlation
             The chance with which jobs of a user share their uniform in a sample, from 0 to 1.
         arrivals
@@ -56,6 +58,9 @@ class ForecastsStarts:
             and weekday on.
         seed
             Seed of the draws: one uniform per sample and job, independent of the other jobs.
+        precision
+            Seconds: after every 25 samples, no more are simulated if the 95 % confidence interval of each
+            quantile is within ± this time. [default: all samples are simulated]
         at
             The time of the forecast, if nothing happened since the present time, seconds. [default: now]
         threads
@@ -72,6 +77,8 @@ class ForecastsStarts:
         ------
         SimulationError
             If an argument is invalid, or a job has no time limit to draw by.
+        MissingExtraError
+            If draws are ``"forest"`` and scikit-learn is not installed.
 
         Examples
         --------
@@ -94,6 +101,7 @@ class ForecastsStarts:
                 correlation=correlation,
                 arrivals=arrivals,
                 seed=seed,
+                precision=precision,
                 at=at,
                 threads=threads,
                 progress=progress,

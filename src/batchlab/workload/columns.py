@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Final, Literal
 
+import numpy as np
 import polars as pl
 
 from batchlab.core.documents import without_duplicates
@@ -15,7 +16,6 @@ from batchlab.errors import WorkloadError, shown, suggest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy as np
     import numpy.typing as npt
 
 
@@ -71,6 +71,24 @@ def time_limits(jobs: pl.DataFrame) -> npt.NDArray[np.float64]:
     if TIME_LIMIT not in jobs.columns:
         return jobs["requested_time"].to_numpy()
     return jobs[TIME_LIMIT].cast(pl.Float64).fill_null(math.inf).to_numpy()
+
+
+def size_classes(jobs: pl.DataFrame) -> npt.NDArray[np.int64]:
+    """Return the size class of each job: the smallest power of two that is not below its tasks.
+
+    Parameters
+    ----------
+    jobs
+        The table of a workload.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, shape (jobs,): 1, 2, 4 (3 and 4 tasks), 8 (5 to 8 tasks), and so on.
+    """
+    tasks = jobs["tasks"].to_numpy().astype(np.float64)
+    classes: npt.NDArray[np.int64] = 2 ** np.ceil(np.log2(np.maximum(tasks, 1.0))).astype(np.int64)
+    return classes
 
 
 def has_own_limits(jobs: pl.DataFrame) -> bool:

@@ -15,6 +15,7 @@ from batchlab.result.recorded import HELD_BY
 from batchlab.result.why.capacity import capacity_of
 from batchlab.result.why.overtakers import Dominance
 from batchlab.result.why.wait import Wait
+from batchlab.workload.columns import size_classes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,8 +124,7 @@ def _edges(run: Waits, every: float) -> Floats:
 
 def _groups(jobs: pl.DataFrame, by: str) -> pl.Series:
     if by == "size":
-        tasks = jobs["tasks"].to_numpy()
-        return pl.Series("size", 2 ** np.ceil(np.log2(tasks)).astype(np.int64))
+        return pl.Series("size", size_classes(jobs))
     known = [name for name, kind in jobs.schema.items() if not kind.is_nested()]
     if by not in known:
         raise ResultError(f"by = {shown(by)}; must be 'size' or a column of the jobs.{suggest(by, known)}")
