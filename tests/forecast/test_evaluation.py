@@ -180,7 +180,7 @@ def test_boosted_trees_learn_waits() -> None:
         plan = rng.uniform(1_000, 50_000, count)
         return np.stack([plan, rng.uniform(size=count)]), plan * rng.uniform(0.3, 1.0, count)
 
-    model = BoostedWaits.fit(*drawn(2000), (0.1, 0.5, 0.9), 1)
+    model = BoostedWaits.fit(*drawn(2000), (0.1, 0.5, 0.9))
     features, outcome = drawn(1000)
     found = model.quantiles(features)
     assert (np.diff(found, axis=0) >= 0).all()

@@ -199,7 +199,7 @@ class BoostedWaits:
     models: tuple[Any, ...]
 
     @classmethod
-    def fit(cls, features: Floats, outcome: Floats, levels: Sequence[float], threads: int) -> BoostedWaits:
+    def fit(cls, features: Floats, outcome: Floats, levels: Sequence[float]) -> BoostedWaits:
         """Fit the models.
 
         Parameters
@@ -210,8 +210,6 @@ class BoostedWaits:
             float64, shape (cases,): the times until the start, seconds.
         levels
             The levels.
-        threads
-            The number of threads.
         """
         kind = ensemble_models().HistGradientBoostingRegressor
         # A dependency of scikit-learn, without types.
@@ -221,7 +219,8 @@ class BoostedWaits:
         models = [
             kind(loss="quantile", quantile=level, max_leaf_nodes=_LEAVES, random_state=0) for level in levels
         ]
-        with threadpool_limits(threads):
+        # Threads of OpenMP that wait for each other are slow where other processes use the cores.
+        with threadpool_limits(1):
             return cls(tuple(model.fit(features.T, scaled) for model in models))
 
     def quantiles(self, features: Floats) -> Floats:

@@ -226,7 +226,7 @@ def evaluate(
     calibrated = walk.along(early, methods, lambda done: progress and progress(done, total))
     chosen, is_adjusted = calibrated.choose(methods)
     tested = walk.along(late, [chosen], lambda done: progress and progress(len(early) + done, total))
-    return _scored(calibrated, tested, chosen, is_adjusted=is_adjusted, threads=threads)
+    return _scored(calibrated, tested, chosen, is_adjusted=is_adjusted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,16 +417,14 @@ def _name(method: Method) -> str:
     return f"{method[0]}, {method[1]:g}"
 
 
-def _scored(
-    calibrated: _Forecasts, tested: _Forecasts, chosen: Method, *, is_adjusted: bool, threads: int
-) -> Evaluation:
+def _scored(calibrated: _Forecasts, tested: _Forecasts, chosen: Method, *, is_adjusted: bool) -> Evaluation:
     """Score the methods on the test instants; everything fitted is of the calibration instants."""
     own = _name(chosen)
     adjusted = calibrated.adjustment(own).apply(tested.by_method[own])
     plan = calibrated.adjustment(_PLAN).apply(tested.by_method[_PLAN])
     others = {name: each for name, each in tested.by_method.items() if name != own}
     if has_regression():
-        boosted = BoostedWaits.fit(calibrated.features, calibrated.cases.outcome, LEVELS, threads)
+        boosted = BoostedWaits.fit(calibrated.features, calibrated.cases.outcome, LEVELS)
         others[_BOOSTED] = boosted.quantiles(tested.features)
     methods = {
         _OURS: adjusted if is_adjusted else tested.by_method[own],
