@@ -256,21 +256,32 @@ def comes_true(state: State, job: Job) -> bool:
 
 
 def reserve_anew(state: State, job: Job) -> Rectangle:
-    """Return the job's earliest reservation beside the running jobs and all other reservations.
-
-    An overdue job holds its nodes now, and at no later instant, unless it is about to end. While there is
-    one, the float64 number after now is not tried.
-    """
-    after_now, over = nextafter(state.now, inf), ending(state)
-    running = state.running_plan()
-    overdue = {each.job.row for each in running if each.end <= state.now} - over
-    running = [replace(each, end=after_now) if each.job.row in overdue else each for each in running]
+    """Return the job's earliest reservation beside the running jobs and all other reservations."""
     others = [reservation for row, reservation in state.reservations.items() if row != job.row]
-    plan = [each for each in running + others if each.start < each.end]
+    return reserve_beside(state, job, others, state.now)
+
+
+def reserve_beside(state: State, job: Job, others: Plan, begin: float) -> Rectangle:
+    """Return the earliest reservation, from an instant on, beside the running jobs and others.
+
+    While a job is overdue, the float64 number after now is not tried.
+    """
+    plan = [each for each in until_now(state) + others if each.start < each.end]
     changes = {time for each in plan for time in (each.start, each.end)} | {*instants(state.machine)}
-    least = after_now if overdue else state.now
+    least = max(begin, nextafter(state.now, inf) if overdue(state) else state.now)
     later = sorted(time for time in changes if least < time < inf)
-    return state.reserve(job, plan, [state.now, *later]) or Rectangle(inf, inf, job, [])
+    return state.reserve(job, plan, [begin, *later]) or Rectangle(inf, inf, job, [])
+
+
+def until_now(state: State) -> Plan:
+    """List the running jobs; an overdue one holds its nodes now, but at no later instant."""
+    after_now, over = nextafter(state.now, inf), overdue(state)
+    return [replace(each, end=after_now) if each.job.row in over else each for each in state.running_plan()]
+
+
+def overdue(state: State) -> set[int]:
+    """Return the rows of the jobs that hold their nodes past their expected ends, and do not end now."""
+    return {each.job.row for each in state.running_plan() if each.end <= state.now} - ending(state)
 
 
 def is_free(job: Job, room: Room, placement: Placement) -> bool:

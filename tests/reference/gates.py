@@ -7,10 +7,10 @@ from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
 
-from reference.backfill import fits_at
-from reference.limits import OUT_OF_TIME, over_limit
+from reference.backfill import fits_at, reserve_beside, until_now
+from reference.limits import FALLEN, OUT_OF_TIME, over_limit
 from reference.partitions import Closed, place_of
-from reference.plan import Rectangle
+from reference.plan import Rectangle, room_at
 from reference.reasons import need_of
 from reference.reservations import occurrences
 from reference.room import Room, may_use, room_beside, slots
@@ -36,6 +36,8 @@ class Gate:
     hole: float | None = field(default=None, compare=False)
 
 
+Promise = tuple[int, float, float | None, float]
+"""Row, begin, end and the promised start."""
 Interval = tuple[int, float, float | None, Gate]
 """Row, begin, end and gate."""
 Closing = tuple["Job", str | None, frozenset[int]]
@@ -45,16 +47,55 @@ _PLACES = ("unavailable", "resources", "window")
 
 
 @dataclass
+class Promises:
+    """The promised starts of waiting jobs after the passes of each instant."""
+
+    instants: list[tuple[float, dict[int, float]]] = field(default_factory=list)
+
+    def look(self, state: State, *, stopped: bool) -> None:
+        """Note which start the plan of conservative has for each job of the queue.
+
+        While the scheduler is stopped, the promises of the jobs in the queue stand.
+        """
+        planned = {
+            job.row: state.reservations[job.row].start for job in state.queue if job.row in state.reservations
+        }
+        if stopped:
+            known = self.instants[-1][1] if self.instants else {}
+            planned = {job.row: known[job.row] for job in state.queue if job.row in known}
+        if self.instants and self.instants[-1][0] == state.now:
+            self.instants.pop()
+        self.instants.append((state.now, {row: start for row, start in planned.items() if start < inf}))
+
+    def intervals(self) -> list[Promise]:
+        """Return the times during which a promise stood, by row and time; those that go on have no end."""
+        current, over = dict[int, tuple[float, float]](), list[Promise]()
+        for now, promises in self.instants:
+            for row, (since, promised) in list(current.items()):
+                if promises.get(row) != promised:
+                    over.append((row, since, now, promised))
+                    del current[row]
+            for row, promised in promises.items():
+                current.setdefault(row, (now, promised))
+        going_on: list[Promise] = [(row, since, None, promised) for row, (since, promised) in current.items()]
+        return sorted([*over, *going_on], key=lambda each: each[:2])
+
+
+@dataclass
 class Gates:
     """The gates of waiting jobs, since when each is in the queue, and the intervals that are over."""
 
     current: dict[int, tuple[Gate, float]] = field(default_factory=dict)
     entered: dict[int, float] = field(default_factory=dict)
     over: list[Interval] = field(default_factory=list)
+    promises: Promises = field(default_factory=Promises)
 
-    def look(self, state: State, waiting: Waiting, rule: tuple[str, int], *, stopped: bool) -> None:
-        """Look at all waiting jobs after a pass."""
-        self.entered = {job.row: self.entered.get(job.row, state.now) for job in state.queue}
+    def look(
+        self, state: State, waiting: Waiting, rule: tuple[str, int], seen: set[int], *, stopped: bool
+    ) -> None:
+        """Look at the jobs after a pass, and at the plan; `seen` are the rows that the pass has seen."""
+        self.promises.look(state, stopped=stopped)
+        self.entered = {row: self.entered.get(row, state.now) for row in sorted(seen)}
         gates = {job.row: Gate(need_of(job, state, waiting)) for job in waiting.submitted}
         gates |= dict.fromkeys(state.held, Gate("held"))
         gates |= Look(state, *rule, self.entered, stopped).gates()
@@ -86,15 +127,17 @@ class Look:
         """Return the gates of the queue, which is gone through as the rule does."""
         closed, closings = Closed(self.state), list[Closing]()
         found = {}
-        for job in self.state.ordered_queue():
+        for job in [each for each in self.state.ordered_queue() if each.row in self.entered]:
             bound, limit, before = closed.open_to(job), over_limit(self.state, job), self.shut(closed)
             name = None
             if limit is OUT_OF_TIME:
                 found[job.row] = Gate("own_reservation", job.in_reservation)
+            elif limit is FALLEN:
+                found[job.row] = Gate("promised", str(self.state.fallen[job.row]))
             elif limit is not None:
                 name = f"limit{self.state.machine.limits.index(limit)}"
                 found[job.row] = Gate("limit", name)
-                if limit.blocks and bound is not None:
+                if limit.blocks and bound is not None and self.backfill != "conservative":
                     closed.close_connected(job)
             else:
                 found[job.row] = self.of_place(job) or self.of_rule(job, bound, closings)
@@ -171,6 +214,8 @@ class Look:
         ]
         later = self.open_at(room_beside(machine, beside), job, self.state.now)
         held_by = "earlier" if self.state.allocator.place(job, later) is None else "overtakers"
+        if any(each.preemptor == job.row for each in self.state.running):
+            held_by = "victims"
         if amounts:
             *_, resource, asked, free = max(amounts)
             return Gate("resources", resource, held_by, asked, free)
@@ -187,7 +232,8 @@ class Look:
             return Gate("not_looked_at")
         placement = None if bound is None else self.state.place_now(bound)
         if placement is not None:
-            delayed = self.delayed(job, placement) if self.backfill == "easy" else None
+            rules = {"easy": self.delayed, "conservative": self.delayed_in_plan}
+            delayed = rules[self.backfill](job, placement) if self.backfill in rules else None
             return delayed or Gate("not_looked_at")
         own = {node.number for node in self.state.room_now() if may_use(job, node)}
         other, limit = next((other, limit) for other, limit, nodes in closings if nodes & own)
@@ -225,6 +271,31 @@ class Look:
                     if fits_at(state, head.job, time, [(job, placement)] if end > time else [])
                 )
                 return self.delaying(head, next(starts, inf))
+        return None
+
+    def delayed_in_plan(self, job: Job, placement: Placement) -> Gate | None:
+        """Return the gate of a job that would need nodes which the plan of conservative has for another."""
+        state, now = self.state, self.state.now
+        end = now + state.estimate(job)
+        others = [
+            each for row, each in state.reservations.items() if row != job.row and each.start < each.end
+        ]
+        begins = {max(each.start, now) for each in others}
+        for begin in sorted(each for each in begins if each < end or each == now):
+            room = room_at(state.machine, [*until_now(state), *others], begin)
+            lacking = {node for node, tasks in placement if slots(job, room[node]) < tasks}
+            if lacking:
+                old = min(
+                    (
+                        each
+                        for each in others
+                        if max(each.start, now) == begin and lacking & dict(each.placement).keys()
+                    ),
+                    key=lambda each: (each.job.submit_time, each.job.row),
+                )
+                left = [each for each in others if each is not old]
+                supposed = Rectangle(now, end, job, placement)
+                return self.delaying(old, reserve_beside(state, old.job, [*left, supposed], old.start).start)
         return None
 
     def delaying(self, old: Rectangle, later: float) -> Gate:

@@ -426,6 +426,7 @@ class Kernel:
         self.state.disturbed = self.backfill == "conservative" and self.state.booted
         for running in self.state.running:
             self.waiting.begun.setdefault(running.job.row, self.state.now)
+        seen = {job.row for job in self.state.queue}
         self.let_in()
         # Those that a discipline suspended may fit elsewhere.
         self.entered |= self.state.preempted or self.state.disturbed
@@ -433,14 +434,14 @@ class Kernel:
             self.state.sleep.look(self.state)
         if self.reasons is not None:
             self.reasons.look(self.state, self.waiting)
-        self.look_at_gates()
+        self.look_at_gates(seen)
         if self.after_each and self.entered:
             self.make_pass()
 
-    def look_at_gates(self) -> None:
+    def look_at_gates(self, seen: set[int]) -> None:
         if self.gates is not None:
             rule = self.backfill, self.reservations
-            self.gates.look(self.state, self.waiting, rule, stopped=self.stopped)
+            self.gates.look(self.state, self.waiting, rule, seen, stopped=self.stopped)
 
     def end_cancelled(self) -> None:
         """End the jobs that were cancelled for another; the pass that goes on sees what that lets in."""
@@ -463,7 +464,7 @@ class Kernel:
                 state.sleep.advance(state)
             getattr(self, order_at_instant)()
             if self.stopped:
-                self.look_at_gates()
+                self.look_at_gates({job.row for job in state.queue})
             if state.sleep is not None:
                 state.sleep.decide(state)
                 # Node events to come keep no run going whose jobs are done.

@@ -415,6 +415,11 @@ def expected_gates(case: Case) -> list[GateRow]:
     """Return the gates of waiting jobs by the reference."""
     gates = Gates()
     case.expected([], gates=gates)
+    return rows_of(gates)
+
+
+def rows_of(gates: Gates) -> list[GateRow]:
+    """Return the rows of the table of gates."""
     return [
         (row, start, end, gate.name, gate.subject, gate.detail, gate.asked, gate.free, gate.delay, gate.hole)
         for row, start, end, gate in gates.intervals()
@@ -422,13 +427,15 @@ def expected_gates(case: Case) -> list[GateRow]:
 
 
 def gate_differences(case: Case) -> list[str]:
-    """List where the gates of waiting jobs differ between the public API and the reference, a line each."""
-    found = result_of(case, options=replace(options_of(case), explain=True)).gates.drop("job_id").rows()
-    return [
-        f"gates: expected {one}, got {other}"
-        for one, other in zip_longest(expected_gates(case), found)
-        if one != other
+    """List where gates and promised starts differ between the public API and the reference, a line each."""
+    gates = Gates()
+    case.expected([], gates=gates)
+    result = result_of(case, options=replace(options_of(case), explain=True))
+    pairs = [
+        *zip_longest(rows_of(gates), result.gates.drop("job_id").rows()),
+        *zip_longest(gates.promises.intervals(), result.promises.drop("job_id").rows()),
     ]
+    return [f"gates: expected {one}, got {other}" for one, other in pairs if one != other]
 
 
 def fail_if_different(

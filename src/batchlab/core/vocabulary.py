@@ -111,6 +111,7 @@ Gate = Literal[
     "dependency",
     "begin_time",
     "array_limit",
+    "promised",
     "own_reservation",
     "limit",
     "unavailable",
@@ -119,6 +120,8 @@ Gate = Literal[
     "not_looked_at",
     "order",
     "would_delay",
+    "policy",
+    "allocator",
 ]
 GATES: tuple[Gate, ...] = get_args(Gate)
 """What would have to go for a waiting job to start; the number of a gate is its index."""

@@ -95,8 +95,8 @@ class RunOptions:
         True to record the reasons why jobs wait, for `Result.reasons`.
     explain
         True to record what would have to go for each waiting job to start (S15), for `Result.gates`.
-        Supported by the rules ``none``, ``first_fit`` and ``easy``, with the allocators of the kernel and
-        without preemption.
+        Supported by the rules ``none``, ``first_fit``, ``easy`` and ``conservative``, and by schedulers
+        written in Python.
     invocation
         Events for which a scheduler written in Python is called, one by one. [default: one call per instant]
     sharing
@@ -210,7 +210,7 @@ class RunOptions:
         bool,
         Help(
             "Record what holds back each waiting job: gates.csv in --out. For the rules none, "
-            "first_fit and easy.",
+            "first_fit, easy and conservative, and in Python.",
             tables="records the run",
         ),
     ] = False

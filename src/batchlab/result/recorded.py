@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HELD_BY", "TABLES", "Column", "RecordedTable", "RecordedTables", "Recording"]
 
-HELD_BY = ("earlier", "overtakers")
+HELD_BY = ("earlier", "overtakers", "victims")
 """Who holds the nodes of a job whose gate is `resources`, by number."""
 
 
@@ -242,7 +242,7 @@ def _gates(run: Recording) -> pl.DataFrame:
         (("own_reservation", "window"), _named(log["subject"], [each.name for each in system.reservations])),
         (("limit",), _named(log["subject"], limits)),
         (("resources",), _named(log["subject"], system.resources)),
-        (("order", "would_delay"), ids.gather(_places(log["subject"], len(ids))).cast(pl.String)),
+        (("order", "would_delay", "promised"), ids.gather(_places(log["subject"], len(ids))).cast(pl.String)),
     )
     detail = _chosen(
         gate,
@@ -259,6 +259,18 @@ def _gates(run: Recording) -> pl.DataFrame:
         detail.alias("detail"),
         *(pl.Series(name, log[name]).replace(-1, None) for name in ("asked", "free")),
         *(pl.Series(name, log[name], nan_to_null=True) for name in ("delay", "hole")),
+    ]
+    return pl.DataFrame(columns).sort("row", "start")
+
+
+def _promises(run: Recording) -> pl.DataFrame:
+    log = run.outcome.tables["promises"]
+    columns = [
+        run.workload.jobs["job_id"].gather(pl.Series(log["row"])),
+        pl.Series("row", log["row"]),
+        pl.Series("start", log["start"]),
+        pl.Series("end", log["end"], nan_to_null=True),
+        pl.Series("promised", log["promised"]),
     ]
     return pl.DataFrame(columns).sort("row", "start")
 
@@ -465,14 +477,15 @@ class RecordedTables:
             Column(
                 "subject",
                 pl.String,
-                "the limit, reservation or resource, or the job_id of the job at which the pass stopped or "
-                "that would be delayed; null for ``resources`` if enough is free in total, but not as needed",
+                "the limit, reservation or resource, or the job_id of the job at which the pass stopped, "
+                "that would be delayed, or for which it was preempted; null for ``resources`` if enough is "
+                "free in total, but not as needed",
             ),
             Column(
                 "detail",
                 pl.String,
-                "for ``resources`` who holds the nodes: ``earlier`` or ``overtakers``; for ``order`` the "
-                "limit that stopped the pass",
+                "for ``resources`` who holds the nodes: ``earlier`` jobs, ``overtakers`` or ``victims`` "
+                "in their grace time; for ``order`` the limit that stopped the pass",
             ),
             Column("asked", pl.Int64, "amount of the resource, or tasks"),
             Column("free", pl.Int64, "amount of the resource, or slots"),
@@ -482,6 +495,20 @@ class RecordedTables:
         option="explain",
         missing="pass explain=True to simulate().",
         make=_gates,
+    )
+    promises = RecordedTable(
+        "One row per job and time that it was promised one start while it waited (semantics, S15); by row "
+        "and time. Rules without a plan promise nothing.",
+        (
+            *_JOB,
+            Column("start", pl.Float64, "s, since when the promise stood"),
+            Column("end", pl.Float64, "s, null if it still stands"),
+            Column("promised", pl.Float64, "the start in the plan, s"),
+        ),
+        option="explain",
+        missing="pass explain=True to simulate().",
+        make=_promises,
+        is_written=lambda run: bool(len(run.outcome.tables.get("promises", {"row": ()})["row"])),
     )
     usage = RecordedTable(
         "One row per calculation of priorities, account and user, down the tree; calculations that were due "

@@ -10,7 +10,7 @@ use crate::index::SharedColumn;
 use crate::record::column::{Columns, Log};
 use crate::time::Time;
 
-/// The kind of a gate, in the order in which the first one that holds is looked for, except the last four.
+/// The kind of a gate, in the order in which the first one that holds is looked for, except those after `Window`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum GateKind {
     /// On hold.
@@ -21,6 +21,8 @@ pub enum GateKind {
     BeginTime,
     /// The limit of concurrent tasks of its array is reached.
     ArrayLimit,
+    /// It has released its nodes for a job that still waits.
+    Promised,
     /// It could not end within the reservation that it uses.
     OwnReservation,
     /// It is over a limit.
@@ -37,15 +39,20 @@ pub enum GateKind {
     Order,
     /// It would delay a job with a reservation.
     WouldDelay,
+    /// The scheduler outside the kernel has not started it.
+    Policy,
+    /// The allocator outside the kernel has refused it, or the rule has refused its nodes.
+    Allocator,
 }
 
 impl GateKind {
     /// The kinds with their names, in the order of their numbers.
-    pub const NAMES: [(&str, Self); 12] = [
+    pub const NAMES: [(&str, Self); 15] = [
         ("held", Self::Held),
         ("dependency", Self::Dependency),
         ("begin_time", Self::BeginTime),
         ("array_limit", Self::ArrayLimit),
+        ("promised", Self::Promised),
         ("own_reservation", Self::OwnReservation),
         ("limit", Self::Limit),
         ("unavailable", Self::Unavailable),
@@ -54,6 +61,8 @@ impl GateKind {
         ("not_looked_at", Self::NotLookedAt),
         ("order", Self::Order),
         ("would_delay", Self::WouldDelay),
+        ("policy", Self::Policy),
+        ("allocator", Self::Allocator),
     ];
 }
 
@@ -66,6 +75,9 @@ pub const EARLIER: u32 = 0;
 /// Detail of `resources`: held by overtakers.
 pub const OVERTAKERS: u32 = 1;
 
+/// Detail of `resources`: held by jobs that will release their nodes for this one.
+pub const VICTIMS: u32 = 2;
+
 /// What would have to go for a job to start now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
@@ -73,7 +85,7 @@ pub struct Gate {
     pub kind: GateKind,
     /// The slot of a job, or the number of a reservation, limit or resource, as the kind has it; or [`NONE`].
     pub subject: u32,
-    /// [`EARLIER`] or [`OVERTAKERS`], or the number of the limit that stopped a pass; or [`NONE`].
+    /// [`EARLIER`], [`OVERTAKERS`] or [`VICTIMS`], or the number of the limit that stopped a pass; or [`NONE`].
     pub detail: u32,
 }
 

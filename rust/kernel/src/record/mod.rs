@@ -15,6 +15,7 @@ mod power;
 mod power_model;
 mod power_rates;
 mod power_states;
+mod promises;
 mod rates;
 mod reasons;
 mod sensing;
@@ -32,7 +33,7 @@ pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use gates::{
     EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
-    Submission, Waiting,
+    Submission, VICTIMS, Waiting,
 };
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use key_events::{Happened, KeyEventLog};
@@ -40,6 +41,7 @@ pub use power::PowerMeter;
 pub use power_model::{PowerModel, Spent, ThermalModel};
 pub use power_rates::PricedKind;
 pub use power_states::PowerStateLog;
+pub use promises::PromiseLog;
 pub use rates::RateLog;
 pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
@@ -109,6 +111,8 @@ recorders! {
         dispatch by "dispatch": DispatchLog,
         /// The gates of waiting jobs.
         gates by "explain": GateLog,
+        /// The promised starts of waiting jobs.
+        promises by "explain": PromiseLog,
         /// The reasons why jobs waited.
         reasons by "reasons": ReasonLog,
         /// The usage of accounts.

@@ -68,6 +68,7 @@ impl SchedulingRule for Conservative {
 
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
         self.pass = Pass::Begun;
+        self.plan.begin_pass();
         let has_changed = !view.state.ended.is_empty() || !view.state.queue.arrived.is_empty();
         self.is_void || has_changed || self.plan.reexamines() || self.plan.is_any_due(view)
     }
@@ -131,6 +132,12 @@ impl Conservative {
     #[must_use]
     pub fn planned(&self) -> BTreeMap<u32, PlannedStart> {
         self.plan.planned()
+    }
+
+    /// Return the plan.
+    #[must_use]
+    pub fn plan(&self) -> &ConservativePlan {
+        &self.plan
     }
 
     /// Begin in the middle of a run, with these reservations. `decided` is true if the pass of this instant is over.

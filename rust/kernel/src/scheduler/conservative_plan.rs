@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{NodeSets, NodeTasks, PlacementRequest, Profile, Request, Unanswered};
+use crate::cluster::{NodeSets, NodeTasks, Place, PlacementRequest, Profile, Request, Unanswered};
 use crate::index::SharedColumn;
 use crate::placement::Allocator;
 use crate::state::View;
@@ -81,6 +81,8 @@ pub struct ConservativePlan {
     is_any_open: bool,
     /// True if this pass or the next one plans jobs with an infinite reservation again.
     reexamines: bool,
+    /// The jobs whose reservations were made, moved or cancelled in this pass; some more than once.
+    changed: Vec<u32>,
     scratch: Vec<NodeTasks>,
 }
 
@@ -101,6 +103,7 @@ impl ConservativePlan {
             vain_trials: 0,
             is_any_open: false,
             reexamines: false,
+            changed: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -113,6 +116,17 @@ impl ConservativePlan {
     /// Plan jobs with an infinite reservation again in the next pass.
     pub fn reexamine(&mut self) {
         self.reexamines = true;
+    }
+
+    /// Begin a pass, in which no reservation has changed yet.
+    pub fn begin_pass(&mut self) {
+        self.changed.clear();
+    }
+
+    /// Return the jobs whose reservations have changed in this pass.
+    #[must_use]
+    pub fn changed(&self) -> &[u32] {
+        &self.changed
     }
 
     /// Return whether jobs are planned again although no event has occurred.
@@ -146,6 +160,7 @@ impl ConservativePlan {
             self.overdue.add(job, until);
         }
         for (_, job) in std::mem::take(&mut self.by_start) {
+            self.changed.push(job);
             self.reservations.get_mut(job as usize).start = f64::NAN;
         }
         self.freed.clear();
@@ -320,6 +335,7 @@ impl ConservativePlan {
         self.profile.hold(want.request, &placement, start, start + duration);
         reservation.start = start;
         let before = std::mem::replace(&mut reservation.placement, placement);
+        self.changed.push(job);
         self.by_start.remove(&(Time(old), job));
         self.by_start.insert((Time(start), job));
         self.give_up(want.request, &before, (old, start), job);
@@ -387,6 +403,7 @@ impl ConservativePlan {
     fn keep(&mut self, view: View<'_>, job: u32, start: f64, is_open: bool, placement: Vec<NodeTasks>) {
         self.reservations.extend_to(job as usize + 1, &Reservation::NONE);
         let want = view.placement_request(job);
+        self.changed.push(job);
         self.by_start.insert((Time(start), job));
         let request = view.scenario.job(job).request;
         let mut class = 0;
@@ -451,6 +468,7 @@ impl ConservativePlan {
         self.freed.add(&reservation.placement, start, end);
         self.profile.release(want.request, &reservation.placement, start, end);
         self.by_start.remove(&(Time(start), job));
+        self.changed.push(job);
     }
 
     /// Return the jobs with a due reservation, in order.
@@ -477,6 +495,7 @@ impl ConservativePlan {
     /// Delete the infinite reservation, if any, of a job that must not be planned.
     pub fn forget(&mut self, job: u32) {
         if reservation_of(&self.reservations, job).is_some() {
+            self.changed.push(job);
             self.reservations.get_mut(job as usize).start = f64::NAN;
         }
     }
@@ -490,10 +509,95 @@ impl ConservativePlan {
             && view.is_open_to(job, placement)
     }
 
+    /// Return the planned start of a queued job; None if it has none.
+    #[must_use]
+    pub fn planned_start(&self, job: u32) -> Option<f64> {
+        let start = reservation_of(&self.reservations, job).map(|reservation| reservation.start);
+        start.filter(|start| start.is_finite())
+    }
+
+    /// Return the first reservation, by instant and submission, that would lack nodes if a job started now on these nodes
+    /// and did not end before, with its instant. The reservation of `without` is not in the way.
+    ///
+    /// O(reservations before it · their nodes · log of the nodes of the job).
+    #[must_use]
+    pub fn obstacle(
+        &self,
+        view: View<'_>,
+        request: &Request,
+        placement: &[NodeTasks],
+        without: Option<u32>,
+    ) -> Option<(f64, u32)> {
+        let mut parts = placement.to_vec();
+        parts.sort_unstable_by_key(|part| part.node);
+        let profile = without.and_then(|job| self.profile_without(view, job));
+        let profile = profile.as_ref().unwrap_or(&self.profile);
+        let mut found: Option<(Time, (Time, u64), u32)> = None;
+        for &(start, job) in self.by_start.iter().filter(|&&(_, job)| Some(job) != without) {
+            let begin = start.0.max(view.now());
+            if found.is_some_and(|(time, ..)| time < Time(begin)) || begin.is_infinite() {
+                break;
+            }
+            let reservation = self.reservations.get(job as usize);
+            let has_length = start.0 < start.0 + reservation.duration;
+            let lacks = |part: &NodeTasks| {
+                let own = parts.binary_search_by_key(&part.node, |own| own.node);
+                own.is_ok_and(|own| !profile.has_room_at(request, parts[own], begin))
+            };
+            if has_length && reservation.placement.iter().any(lacks) {
+                let row = view.scenario.job(job);
+                let this = (Time(begin), (Time(row.submit_time), row.row), job);
+                found = Some(found.map_or(this, |other| other.min(this)));
+            }
+        }
+        found.map(|(begin, _, job)| (begin.0, job))
+    }
+
+    /// Return the profile without the reservation of a job, if it has one.
+    fn profile_without(&self, view: View<'_>, job: u32) -> Option<Profile> {
+        let start = self.planned_start(job)?;
+        let Reservation { duration, placement, .. } = self.reservations.get(job as usize);
+        let mut profile = self.profile.clone();
+        profile.release(view.placement_request(job).request, placement, start, start + duration);
+        Some(profile)
+    }
+
+    /// Return the earliest instant, from its own on, at which a job with a reservation would fit if another one started
+    /// now on these nodes. O(size of the profile), and a search.
+    pub fn start_beside(
+        &self,
+        view: View<'_>,
+        allocator: &Allocator,
+        reserved: u32,
+        (job, request, placement): (u32, &Request, &[NodeTasks]),
+    ) -> Result<f64, Unanswered> {
+        let without = self.profile_without(view, job);
+        let mut profile = without.unwrap_or_else(|| self.profile.clone());
+        let Reservation { start, duration, placement: nodes, .. } = self.reservations.get(reserved as usize);
+        profile.release(view.placement_request(reserved).request, nodes, *start, start + duration);
+        let end = view.now() + view.placement_request(job).duration;
+        profile.hold(request, placement, view.now(), end);
+        let (mut allocator, mut tried) = (allocator, Vec::new());
+        for want in view.placement_requests(reserved) {
+            if profile.fits_at(&want, *start, &mut allocator, &mut tried)? {
+                return Ok(*start);
+            }
+        }
+        let mut earliest = f64::INFINITY;
+        for want in view.placement_requests(reserved) {
+            let within = (profile.next_change(&want, *start), earliest);
+            let (found, _) =
+                earliest_within(&profile, &self.overdue, &want, within, &mut allocator, &mut tried)?;
+            earliest = found.unwrap_or(earliest);
+        }
+        Ok(earliest)
+    }
+
     /// Convert a reservation into a start now: the profile reserves the nodes until the job's expected end. Return the
     /// nodes.
     pub fn start(&mut self, view: View<'_>, job: u32) -> Vec<NodeTasks> {
         let start = self.reservations.get(job as usize).start;
+        self.changed.push(job);
         if start < view.now() {
             // The reservation was due earlier; the job occupies its nodes from now on.
             self.cancel(view, job);
@@ -534,7 +638,7 @@ fn earliest_within(
     overdue: &Overdue,
     want: &PlacementRequest<'_>,
     (from, before): (f64, f64),
-    allocator: &mut Allocator,
+    allocator: &mut impl Place,
     placement: &mut Vec<NodeTasks>,
 ) -> Result<(Option<f64>, bool), Unanswered> {
     let found = profile.earliest_within(want, from, before, allocator, placement)?;

@@ -3,11 +3,13 @@
 //! What the rule has left out is made when it is first asked for. The reservation of a head of EASY costs O(log n), or as in
 //! `easy`; whether it would be delayed is decided by totals, or by a trial of the head on a copy of the nodes. The delay
 //! costs O(log n) where totals decide; otherwise a copy of the machine, and a trial of the head for each instant at which
-//! running jobs end. Several reservations are placed again in a copy of their plan, for each job.
+//! running jobs end. Several reservations are placed again in a copy of their plan, for each job. In the plan of
+//! conservative the reservations are gone through by instant until one is in the way; the delay costs a copy of the plan.
 use crate::cluster::{NodeTasks, Unanswered};
 use crate::placement::Allocator;
 use crate::state::View;
 
+use super::conservative_plan::ConservativePlan;
 use super::plan::Plan;
 use super::shadow::{Shadow, Trial};
 use super::shadow_availability::ShadowAvailability;
@@ -31,6 +33,8 @@ pub enum Delays<'a> {
     Heads(Heads),
     /// Several.
     Several(Box<Several<'a>>),
+    /// Those of all jobs, which name nodes.
+    Planned(&'a ConservativePlan),
 }
 
 impl<'a> Delays<'a> {
@@ -40,6 +44,7 @@ impl<'a> Delays<'a> {
         match scheduler {
             Scheduler::Easy(easy) => Some(Self::Heads(Heads::new(easy.heads(view)))),
             Scheduler::EasyReservations(rule) => Some(Self::Several(Box::new(Several { rule, plan: None }))),
+            Scheduler::Conservative(rule) => Some(Self::Planned(rule.plan())),
             _ => None,
         }
     }
@@ -49,7 +54,7 @@ impl<'a> Delays<'a> {
     pub fn heads(&self) -> Vec<Option<u32>> {
         match self {
             Self::Heads(heads) => heads.heads.iter().map(|head| head.as_ref().map(|head| head.job)).collect(),
-            Self::Several(_) => Vec::new(),
+            Self::Several(_) | Self::Planned(_) => Vec::new(),
         }
     }
 }

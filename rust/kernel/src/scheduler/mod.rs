@@ -42,7 +42,7 @@ use crate::time::Time;
 
 pub use blocking::Blocking;
 pub use conservative::Conservative;
-pub use conservative_plan::PlannedStart;
+pub use conservative_plan::{ConservativePlan, PlannedStart};
 pub use delays::{Delay, Delays, Heads, Several};
 pub use disciplines::{DISCIPLINES, Discipline};
 pub use easy::Easy;
@@ -254,18 +254,10 @@ impl Scheduler {
         matches!(self, Self::Slurm(_))
     }
 
-    /// Return why the gates of waiting jobs are not known under the rule (S15), or None.
+    /// Return whether the gates of waiting jobs are known under the rule (S15).
     #[must_use]
-    pub fn gates_refusal(&self, scenario: &Scenario, allocator: &Allocator) -> Option<&'static str> {
-        let is_covered =
-            matches!(self, Self::Blocking(_) | Self::FirstFit(_) | Self::Easy(_) | Self::EasyReservations(_));
-        if !is_covered {
-            return Some("under this rule");
-        }
-        if allocator.as_external().is_some() {
-            return Some("under an allocator written in Python");
-        }
-        scenario.preemption.is_some().then_some("with preemption")
+    pub fn has_gates(&self) -> bool {
+        !matches!(self, Self::Slurm(_) | Self::Discipline(_) | Self::Reject)
     }
 
     /// Return the feature of a run that the rule does not support on a machine with these capacities, or None.

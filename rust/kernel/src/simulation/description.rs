@@ -91,14 +91,13 @@ impl RunDescription {
         let machine = capacities.machine();
         let origin = feed.first_submission();
         Self::check_supported::<F>(&policy, &self.scenario, &machine)?;
-        if self.recorders.gates.is_some()
-            && let Some(why) = policy.scheduler.gates_refusal(&self.scenario, &policy.allocator)
-        {
-            return Err(format!(
-                "explain = True; gates of waiting jobs are not recorded {why}. Covered are the backfilling rules none, \
-                 first_fit and easy, with the built-in allocators and without preemption; leave \
-                 explain out, or record reasons"
-            ));
+        if self.recorders.gates.is_some() && !policy.scheduler.has_gates() {
+            return Err(
+                "explain = True; gates of waiting jobs are not recorded under this rule. Covered are the backfilling \
+                 rules none, first_fit, easy and conservative, and schedulers written in Python; leave explain out, \
+                 or record reasons"
+                    .to_owned(),
+            );
         }
         let nodes = machine.nodes() as usize;
         let mut state = State::new(self.records, machine);

@@ -11,10 +11,10 @@ use crate::cluster::{
 use crate::placement::Allocator;
 use crate::record::{
     EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
-    Submission, Waiting,
+    Submission, VICTIMS, Waiting,
 };
-use crate::scheduler::{Delay, Delays, Scheduler, Trial, limiting_resource};
-use crate::state::{BEYOND_RESERVATION, ClosedPartitions, Reason};
+use crate::scheduler::{ConservativePlan, Delay, Delays, Scheduler, Trial, limiting_resource};
+use crate::state::{BEYOND_RESERVATION, ClosedPartitions, Reason, VICTIM};
 use crate::time::{Time, ordered_bits};
 use crate::workload::JobState;
 
@@ -44,15 +44,36 @@ impl<F: Feed> Simulation<F> {
             log.end(submission(view, job));
         }
         for &job in &view.state.started {
-            let held = if holds_one_resource(view) { held_in(view, job, NodeSetId::ALL, 0) } else { 0 };
+            let held = if holds_one_resource(view) && !self.scheduler.is_external() {
+                held_in(view, job, NodeSetId::ALL, 0)
+            } else {
+                0
+            };
             log.start(Running { submission: submission(view, job), job, start: now, held });
         }
         self.recorders.gates = Some(log);
     }
 
+    /// Note the promised starts that the latest pass has changed.
+    fn note_promises(&mut self) {
+        let Some(mut log) = self.recorders.promises.take() else { return };
+        let (view, now) = (self.view(), self.state.now);
+        if let Scheduler::Conservative(rule) = &self.scheduler {
+            let plan = rule.plan();
+            let is_stopped = view.state.is_stopped;
+            let changed = if is_stopped { log.jobs() } else { plan.changed().to_vec() };
+            for job in changed {
+                let promised = plan.planned_start(job).filter(|_| view.is_in_queue(job));
+                log.note(job, promised.unwrap_or(f64::NAN), now);
+            }
+        }
+        self.recorders.promises = Some(log);
+    }
+
     /// Record the gates of the waiting jobs.
     #[inline(never)]
     pub(super) fn look_at_gates(&mut self) {
+        self.note_promises();
         let Some(mut log) = self.recorders.gates.take() else { return };
         let now = self.state.now;
         if !self.state.queue.on_hold.is_empty() || log.has_outside() {
@@ -69,10 +90,16 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn look_at_queue(&mut self, log: &mut GateLog) {
-        let is_blocking = matches!(self.scheduler, Scheduler::Blocking(_));
+        let outside = if self.scheduler.is_external() {
+            Some(GateKind::Policy)
+        } else {
+            self.allocator.as_external().map(|_| GateKind::Allocator)
+        };
+        let is_blocking = matches!(self.scheduler, Scheduler::Blocking(_)) && outside.is_none();
         let has_partitions = self.scenario.node_sets.partitions().count() > 1;
         let some_block = self.scenario.limits.as_ref().is_some_and(|limits| limits.some_block());
-        let in_order = some_block || (is_blocking && has_partitions);
+        let blocks = some_block && !self.scheduler.plans_to_the_end() && outside.is_none();
+        let in_order = blocks || (is_blocking && has_partitions);
         if in_order {
             self.complete_queue();
             if self.priority.changes_with_time() && !self.priority.is_external() {
@@ -93,11 +120,13 @@ impl<F: Feed> Simulation<F> {
             view,
             allocator: &self.allocator,
             is_blocking,
-            delays: some_may_fit.then(|| Delays::of(&self.scheduler, view)).flatten(),
+            outside,
+            delays: (some_may_fit && outside.is_none()).then(|| Delays::of(&self.scheduler, view)).flatten(),
             stopper: None,
             running: &running,
             first: log.waiting.first().map(|each| each.submission),
-            holds_one_resource: holds_one_resource(view),
+            // A scheduler outside the kernel may resize running jobs.
+            holds_one_resource: holds_one_resource(view) && !self.scheduler.is_external(),
             kinds: Vec::new(),
             epoch: 0,
             number: 0,
@@ -168,6 +197,8 @@ struct Look<'a> {
     allocator: &'a Allocator,
     /// True if a job that does not fit stops the pass.
     is_blocking: bool,
+    /// The gate of jobs that fit, if something outside the kernel decides.
+    outside: Option<GateKind>,
     delays: Option<Delays<'a>>,
     /// The job at which the pass stopped, if it stops at one.
     stopper: Option<u32>,
@@ -194,7 +225,7 @@ impl Look<'_> {
         let mut ahead = vec![self.stopper];
         ahead.extend(self.delays.iter().flat_map(Delays::heads));
         // Of several reservations, another one may be the first that a job would delay as time goes on.
-        let has_several = matches!(self.delays, Some(Delays::Several(_)));
+        let has_several = matches!(self.delays, Some(Delays::Several(_) | Delays::Planned(_)));
         let memo = &mut log.memo;
         let changes = Some(state.machine.changes());
         let varies = in_order
@@ -217,7 +248,11 @@ impl Look<'_> {
     fn first_within_limits(&self) -> Option<u32> {
         let queue = &self.view.state.queue;
         let mut rank = queue.first();
-        while let Some(each) = rank.filter(|each| self.view.over_limit(each.job).is_some()) {
+        // The pass has not seen the jobs that its own starts have let into the queue.
+        let is_new = |job: u32| queue.arrived.contains(&job);
+        while let Some(each) =
+            rank.filter(|each| is_new(each.job) || self.view.over_limit(each.job).is_some())
+        {
             rank = queue.first_matching(Some(&each), &|_| true);
         }
         rank.map(|rank| rank.job)
@@ -294,6 +329,11 @@ impl Look<'_> {
             let calendar = view.scenario.calendar.as_deref();
             let own = || calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE);
             return Some(match counter {
+                VICTIM => {
+                    let promised = view.state.preemption.as_ref();
+                    let other = promised.and_then(|preemption| preemption.waiting_victims.get(&job).copied());
+                    Gate { subject: other.unwrap_or(NONE), ..Gate::of(GateKind::Promised) }
+                }
                 BEYOND_RESERVATION => Gate { subject: own(), ..Gate::of(GateKind::OwnReservation) },
                 _ => Gate { subject: view.limit_of(counter), ..Gate::of(GateKind::Limit) },
             });
@@ -310,6 +350,7 @@ impl Look<'_> {
         let kind = fit.gate?;
         let by_overtakers = fit.below.is_some_and(|below| each.submission < below);
         let detail = match kind {
+            GateKind::Resources if view.has_victims(job) => VICTIMS,
             GateKind::Resources if by_overtakers => OVERTAKERS,
             GateKind::Resources => EARLIER,
             _ => NONE,
@@ -476,6 +517,9 @@ impl Look<'_> {
         if self.view.state.is_stopped {
             return Gate::of(GateKind::NotLookedAt);
         }
+        if let Some(kind) = self.outside {
+            return Gate::of(kind);
+        }
         if let Some(stopper) = self.stopper.filter(|&stopper| stopper != each.job) {
             return Gate { subject: stopper, ..Gate::of(GateKind::Order) };
         }
@@ -539,6 +583,7 @@ impl Look<'_> {
             None => None,
             Some(Delays::Several(_)) => self.delay(each.job, closed).map(|delay| delay.job),
             Some(Delays::Heads(_)) => self.delayed_head(each, closed),
+            Some(Delays::Planned(plan)) => self.obstacle(each, plan).map(|(_, job)| job),
         };
         match delayed {
             Some(subject) => Gate { subject, ..Gate::of(GateKind::WouldDelay) },
@@ -558,6 +603,30 @@ impl Look<'_> {
         }
         self.kinds[each.kind as usize].trial = Some(trial);
         trial.head.filter(|_| is_late && trial.takes == Some(true))
+    }
+
+    /// Return the first reservation of a plan that a job which started now would be in the way of, and its instant.
+    fn obstacle(&mut self, each: &Waiting, plan: &ConservativePlan) -> Option<(f64, u32)> {
+        let view = self.view;
+        let known = self.kinds[each.kind as usize].trial;
+        let known = known.filter(|trial| trial.look == self.number && !self.allocator.depends_on_job());
+        let trial = if let Some(trial) = known {
+            trial
+        } else {
+            let request = view.scenario.requests.get(self.place(each.job, None)?);
+            let found = plan.obstacle(view, request, &self.placement, None);
+            let (shadow, head) = found.map_or((f64::INFINITY, None), |(start, job)| (start, Some(job)));
+            FitTrial { look: self.number, head, ready: view.now(), shadow, takes: None, beside: None }
+        };
+        self.kinds[each.kind as usize].trial = Some(trial);
+        let mut found = trial.head.map(|job| (trial.shadow, job));
+        // Its own reservation is not in its way.
+        if plan.planned_start(each.job).is_some_and(|own| own <= trial.shadow) {
+            let request = view.scenario.requests.get(self.place(each.job, None)?);
+            found = plan.obstacle(view, request, &self.placement, Some(each.job));
+        }
+        let end = view.now() + view.state.jobs.estimate(each.job);
+        found.filter(|&(start, _)| start < end || start <= view.now())
     }
 
     /// Return where a job would start.
@@ -615,6 +684,15 @@ impl Look<'_> {
         Some(Delay { job: trial.head?, start: trial.shadow, delayed })
     }
 
+    /// Return the delay of the first reservation of a plan that a job would be in the way of.
+    fn delay_in_plan(&mut self, each: &Waiting, plan: &ConservativePlan) -> Option<Delay> {
+        let (start, job) = self.obstacle(each, plan)?;
+        let request = self.view.scenario.requests.get(self.place(each.job, None)?);
+        let other = (each.job, request, &self.placement[..]);
+        let delayed = plan.start_beside(self.view, self.allocator, job, other).ok()?;
+        Some(Delay { job, start, delayed })
+    }
+
     /// Return the numbers of a gate.
     fn numbers(&mut self, each: &Waiting, gate: Gate, closed: Option<&ClosedPartitions>) -> Numbers {
         let (view, none) = (self.view, Numbers::default());
@@ -634,6 +712,7 @@ impl Look<'_> {
             GateKind::WouldDelay => {
                 let delay = match self.delays {
                     Some(Delays::Heads(_)) => self.delay_of_head(each, closed),
+                    Some(Delays::Planned(plan)) => self.delay_in_plan(each, plan),
                     _ => self.delay(each.job, closed),
                 };
                 delay.map_or(none, |delay| Numbers {

@@ -279,7 +279,7 @@ def _gates(why: Why) -> list[tuple[str, ...]]:
     found = found.sort("time", descending=True, maintain_order=True)
     for gate, subject, by, time in found.head(_SHOWN_LINKS).iter_rows():
         who = subject or ("shape" if gate == "resources" else "")
-        who = f"job {subject}" if gate in {"order", "would_delay"} else who
+        who = f"job {subject}" if gate in {"order", "would_delay", "promised"} else who
         share = f"{time / why.wait:.1%}"
         rows.append((gate.replace("_", " "), who, by or "", format_duration(time), share))
     return rows

@@ -1,13 +1,14 @@
 //! Searching a profile: when a job fits for its whole duration, and on which nodes.
-use crate::cluster::NodeTasks;
-use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
+use crate::cluster::availability::{Availability, Place, PlacementRequest, Unanswered};
 use crate::cluster::calendar::Occurrences;
 use crate::cluster::unreserved_nodes::place_at;
+use crate::cluster::{NodeTasks, Request};
+use crate::index::WORD;
 use crate::time::Time;
 
 use super::level_minima::LevelMinima;
 use super::minima::Minima;
-use super::window::Window;
+use super::window::{Window, slots_of_step};
 use super::{Nodes, Profile};
 
 impl Profile {
@@ -213,6 +214,29 @@ impl Profile {
             }
             Nodes::Steps(nodes) => {
                 place_at(place, &Window::new(self, nodes, start, end), want, start, placement)
+            }
+        }
+    }
+
+    /// Returns whether a node has room for its tasks of a job at an instant.
+    #[must_use]
+    pub fn has_room_at(&self, request: &Request, part: NodeTasks, instant: f64) -> bool {
+        match &self.nodes {
+            Nodes::Levels(levels) => {
+                let (word, bit) = (part.node as usize / WORD, part.node as usize % WORD);
+                let row = levels.row(self.totals.find(instant));
+                let mut nodes = levels.with_slots(row, request, i64::from(part.tasks), word);
+                if request.exclusive {
+                    nodes &= levels.idle(row, word);
+                }
+                nodes >> bit & 1 == 1
+            }
+            Nodes::Rows(rows) => {
+                Minima::at(self, rows, request, instant).slots(part.node, request) >= part.tasks
+            }
+            Nodes::Steps(nodes) => {
+                let steps = &nodes[part.node as usize];
+                slots_of_step(request, steps.at(steps.find(instant))) >= part.tasks
             }
         }
     }
