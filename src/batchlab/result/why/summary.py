@@ -168,7 +168,7 @@ def _gates(run: Waits, total: float) -> tuple[str, list[tuple[str, ...]], str, i
     until = pl.Series("until", run.ends[gates["row"].to_numpy()])
     end = pl.min_horizontal("end", "until")
     # Of jobs the first ones would say little.
-    subject = pl.when(~pl.col("gate").is_in(["order", "would_delay"])).then("subject")
+    subject = pl.when(~pl.col("gate").is_in(["order", "would_delay", "promised"])).then("subject")
     detail = pl.when(pl.col("gate") == "resources").then("detail")
     keys = "gate", subject.alias("subject"), detail.alias("detail")
     found = (
