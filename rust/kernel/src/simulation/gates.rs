@@ -6,19 +6,21 @@
 //! once. Under limits each job is examined at each look. Where limits block, or partitions close, the queue is gone
 //! through in its order as the rule does.
 use crate::cluster::{
-    Availability, Machine, NodeSet, NodeSetId, NodeTasks, PlacementRequest, UnreservedNodes, place_at,
+    Availability, Machine, NodeSet, NodeSetId, NodeTasks, PlacementRequest, UnreservedNodes,
 };
 use crate::placement::Allocator;
 use crate::record::{
-    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
-    Submission, VICTIMS, Waiting,
+    EARLIER, Fit, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running, Submission,
+    VICTIMS, Waiting,
 };
-use crate::scheduler::{ConservativePlan, Delay, Delays, Scheduler, Trial, limiting_resource};
+use crate::scheduler::{Delays, Scheduler, limiting_resource};
 use crate::state::{BEYOND_RESERVATION, ClosedPartitions, Reason, VICTIM};
 use crate::time::{Time, ordered_bits};
 use crate::workload::JobState;
 
 use super::{Feed, Simulation, View};
+
+mod rule;
 
 impl<F: Feed> Simulation<F> {
     /// Follow the queue after the decisions of a pass: which jobs are there, and which have started.
@@ -510,187 +512,6 @@ impl Look<'_> {
             self.holds(&machine, &want, &closed)
         };
         behind.find(is_enough).map(|other| other.submission)
-    }
-
-    /// Return the gate of a job that fits, where no limit closes partitions.
-    fn of_rule(&mut self, each: &Waiting) -> Gate {
-        if self.view.state.is_stopped {
-            return Gate::of(GateKind::NotLookedAt);
-        }
-        if let Some(kind) = self.outside {
-            return Gate::of(kind);
-        }
-        if let Some(stopper) = self.stopper.filter(|&stopper| stopper != each.job) {
-            return Gate { subject: stopper, ..Gate::of(GateKind::Order) };
-        }
-        self.would_delay(each, None)
-    }
-
-    /// Return the gate of a job that fits, behind those that have closed partitions.
-    fn of_rule_behind(&mut self, each: &Waiting, closed: &ClosedPartitions, closings: &[Closing]) -> Gate {
-        if self.view.state.is_stopped {
-            return Gate::of(GateKind::NotLookedAt);
-        }
-        if !closings.is_empty() && !self.fits_behind(each.job, closed) {
-            let own = || self.view.placement_requests(each.job).map(|want| want.request.nodes);
-            let closing = closings.iter().find(|closing| own().any(|set| self.overlaps(set, &closing.nodes)));
-            let (subject, detail) = closing.map_or((NONE, NONE), |closing| (closing.job, closing.limit));
-            return Gate { kind: GateKind::Order, subject, detail };
-        }
-        self.would_delay(each, Some(closed))
-    }
-
-    fn overlaps(&self, set: NodeSetId, nodes: &NodeSet) -> bool {
-        // Without partitions no nodes are listed: all are closed.
-        nodes.is_empty() || self.view.scenario.node_sets.nodes_from(set, 0).any(|node| nodes.contains(node))
-    }
-
-    /// Return whether a job fits on nodes that are not closed.
-    fn fits_behind(&mut self, job: u32, closed: &ClosedPartitions) -> bool {
-        self.place(job, Some(closed)).is_some()
-    }
-
-    /// Choose the nodes on which a job would start now. Return its request there.
-    fn place(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> Option<u32> {
-        let view = self.view;
-        let has_closed = closed.filter(|closed| !closed.has_none());
-        let none = ClosedPartitions::default();
-        let wants = has_closed.unwrap_or(&none).requests(view, job);
-        let mut placement = std::mem::take(&mut self.placement);
-        let found = wants.into_iter().find_map(|want| {
-            let is_this = |&request: &u32| std::ptr::eq(view.scenario.requests.get(request), want.request);
-            let is_placed = self.put(&want, &mut placement);
-            is_placed.then(|| view.scenario.alternatives(job).iter().copied().find(is_this)).flatten()
-        });
-        self.placement = placement;
-        found
-    }
-
-    fn put(&self, want: &PlacementRequest<'_>, placement: &mut Vec<NodeTasks>) -> bool {
-        let (view, mut allocator) = (self.view, self.allocator);
-        if !view.may_fit_request(want) {
-            return false;
-        }
-        let is_on = view
-            .powered_nodes()
-            .is_some_and(|room| place_at(&mut allocator, &room, want, view.now(), placement) == Ok(true));
-        is_on || place_at(&mut allocator, &view.state.machine, want, view.now(), placement) == Ok(true)
-    }
-
-    /// Return the gate of a job that fits and that no other job stops.
-    fn would_delay(&mut self, each: &Waiting, closed: Option<&ClosedPartitions>) -> Gate {
-        let delayed = match &self.delays {
-            None => None,
-            Some(Delays::Several(_)) => self.delay(each.job, closed).map(|delay| delay.job),
-            Some(Delays::Heads(_)) => self.delayed_head(each, closed),
-            Some(Delays::Planned(plan)) => self.obstacle(each, plan).map(|(_, job)| job),
-        };
-        match delayed {
-            Some(subject) => Gate { subject, ..Gate::of(GateKind::WouldDelay) },
-            None => Gate::of(GateKind::NotLookedAt),
-        }
-    }
-
-    /// Return the head of EASY that a job would delay.
-    fn delayed_head(&mut self, each: &Waiting, closed: Option<&ClosedPartitions>) -> Option<u32> {
-        let is_alike = closed.is_none() && !self.allocator.depends_on_job();
-        let known = self.kinds[each.kind as usize].trial;
-        let known = known.filter(|trial| is_alike && trial.look == self.number);
-        let mut trial = known.or_else(|| self.trial(each.job, closed))?;
-        let is_late = trial.ready + self.view.state.jobs.estimate(each.job) > trial.shadow;
-        if is_late && trial.takes.is_none() {
-            trial.takes = Some(self.takes_from_head(each.job, closed));
-        }
-        self.kinds[each.kind as usize].trial = Some(trial);
-        trial.head.filter(|_| is_late && trial.takes == Some(true))
-    }
-
-    /// Return the first reservation of a plan that a job which started now would be in the way of, and its instant.
-    fn obstacle(&mut self, each: &Waiting, plan: &ConservativePlan) -> Option<(f64, u32)> {
-        let view = self.view;
-        let known = self.kinds[each.kind as usize].trial;
-        let known = known.filter(|trial| trial.look == self.number && !self.allocator.depends_on_job());
-        let trial = if let Some(trial) = known {
-            trial
-        } else {
-            let request = view.scenario.requests.get(self.place(each.job, None)?);
-            let found = plan.obstacle(view, request, &self.placement, None);
-            let (shadow, head) = found.map_or((f64::INFINITY, None), |(start, job)| (start, Some(job)));
-            FitTrial { look: self.number, head, ready: view.now(), shadow, takes: None, beside: None }
-        };
-        self.kinds[each.kind as usize].trial = Some(trial);
-        let mut found = trial.head.map(|job| (trial.shadow, job));
-        // Its own reservation is not in its way.
-        if plan.planned_start(each.job).is_some_and(|own| own <= trial.shadow) {
-            let request = view.scenario.requests.get(self.place(each.job, None)?);
-            found = plan.obstacle(view, request, &self.placement, Some(each.job));
-        }
-        let end = view.now() + view.state.jobs.estimate(each.job);
-        found.filter(|&(start, _)| start < end || start <= view.now())
-    }
-
-    /// Return where a job would start.
-    fn trial(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> Option<FitTrial> {
-        let request = self.place(job, closed)?;
-        let Self { view, allocator, delays, placement, number, .. } = self;
-        let Some(Delays::Heads(heads)) = delays else { return None };
-        let trial = Trial { job, request: view.scenario.requests.get(request), placement };
-        let head = heads.head_on(*view, placement);
-        let shadow = heads.shadow_time(*view, allocator, trial);
-        Some(FitTrial {
-            look: *number,
-            head,
-            ready: view.ready_on(placement),
-            shadow,
-            takes: None,
-            beside: None,
-        })
-    }
-
-    fn takes_from_head(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> bool {
-        let Some(request) = self.place(job, closed) else { return false };
-        let Self { view, allocator, delays, placement, .. } = self;
-        let trial = Trial { job, request: view.scenario.requests.get(request), placement };
-        let Some(Delays::Heads(heads)) = delays else { return false };
-        heads.takes_from_head(*view, allocator, trial)
-    }
-
-    /// Return the delay of the first of several reservations that a job delays.
-    fn delay(&mut self, job: u32, closed: Option<&ClosedPartitions>) -> Option<Delay> {
-        let request = self.place(job, closed)?;
-        let Self { view, allocator, delays, placement, .. } = self;
-        let trial = Trial { job, request: view.scenario.requests.get(request), placement };
-        let Some(Delays::Several(several)) = delays else { return None };
-        several.delay(*view, allocator, trial)
-    }
-
-    /// Return the delay of EASY's head by a job that was found to delay it.
-    fn delay_of_head(&mut self, each: &Waiting, closed: Option<&ClosedPartitions>) -> Option<Delay> {
-        let mut trial = self.kinds[each.kind as usize].trial?;
-        let beside = if let Some(beside) = trial.beside {
-            beside
-        } else {
-            let request = self.place(each.job, closed)?;
-            let Self { view, allocator, delays, placement, .. } = self;
-            let Some(Delays::Heads(heads)) = delays else { return None };
-            let request = view.scenario.requests.get(request);
-            heads.time_beside(*view, allocator, Trial { job: each.job, request, placement })
-        };
-        trial.beside = Some(beside);
-        self.kinds[each.kind as usize].trial = Some(trial);
-        let end = trial.ready + self.view.state.jobs.estimate(each.job);
-        // Before the job ends the head has to fit beside it, and afterwards as if it had not run.
-        let delayed = if beside <= end { beside } else { end.max(trial.shadow) };
-        Some(Delay { job: trial.head?, start: trial.shadow, delayed })
-    }
-
-    /// Return the delay of the first reservation of a plan that a job would be in the way of.
-    fn delay_in_plan(&mut self, each: &Waiting, plan: &ConservativePlan) -> Option<Delay> {
-        let (start, job) = self.obstacle(each, plan)?;
-        let request = self.view.scenario.requests.get(self.place(each.job, None)?);
-        let other = (each.job, request, &self.placement[..]);
-        let delayed = plan.start_beside(self.view, self.allocator, job, other).ok()?;
-        Some(Delay { job, start, delayed })
     }
 
     /// Return the numbers of a gate.
