@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::SharedColumn;
 use crate::record::column::{Columns, Log};
-use crate::time::Time;
 
 /// Promised starts, in columns.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -72,7 +71,7 @@ impl PromiseLog {
         let now = self.changed_at;
         for (job, promised) in std::mem::take(&mut self.changed) {
             let before = self.current.get(&job).copied();
-            if before.is_some_and(|(_, before)| Time(before) == Time(promised)) {
+            if before.is_some_and(|(_, before)| before.to_bits() == promised.to_bits()) {
                 continue;
             }
             if let Some((since, before)) = before {
