@@ -383,6 +383,9 @@ class PriorityParameters:
         PriorityUsageResetPeriod in upper case.
     flags
         PriorityFlags in lower case.
+    database
+        False if AccountingStorageType names something other than slurmdbd. Only the thread that decays usage ages waiting
+        jobs, and Slurm starts it with slurmdbd alone. True where the key is not given, since parts of files often lack it.
     """
 
     type: str = "basic"
@@ -400,6 +403,7 @@ class PriorityParameters:
     damping: int = 1
     reset_period: str = "NONE"
     flags: frozenset[str] = frozenset()
+    database: bool = True
 
     @property
     def fair_share_rule(self) -> str:
@@ -426,9 +430,10 @@ class PriorityParameters:
         return f"multifactor({', '.join(parts)})"
 
     def among(self, resources: Collection[str], *, accounts: bool, qualities: bool) -> PriorityParameters:
-        """Remove the weights of missing resources, accounts and qualities of service."""
+        """Remove the weights of missing resources, accounts and qualities of service, and of age without a database."""
         return replace(
             self,
+            age=self.age if self.database else 0,
             association=self.association if accounts else 0,
             fair_share=self.fair_share if accounts else 0,
             qos=self.qos if qualities else 0,
@@ -443,6 +448,7 @@ def _resource(tres: str) -> str:
 def priority_parameters(settings: Settings, usual: str) -> PriorityParameters:
     """Parse the order of jobs; `usual` is the default type."""
     given = settings.find("PriorityType")
+    storage = settings.find("AccountingStorageType")
 
     def weight(name: str) -> int:
         return settings.whole(f"PriorityWeight{name}") or 0
@@ -466,4 +472,5 @@ def priority_parameters(settings: Settings, usual: str) -> PriorityParameters:
         damping=settings.whole("FairShareDampeningFactor") or 1,
         reset_period=(settings.text("PriorityUsageResetPeriod") or "NONE").upper(),
         flags=frozenset(settings.options("PriorityFlags")),
+        database=storage is None or plugin(storage.value) == "slurmdbd",
     )

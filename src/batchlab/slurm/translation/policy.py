@@ -29,6 +29,9 @@ def remark_on_policy(configuration: SlurmConfiguration, remarks: Remarks) -> Non
     """Add remarks on weights that are ignored, and on unsupported schedulers."""
     given, counted = configuration.priority, configuration.counted
     if given.type == "multifactor":
+        if given.age != counted.age:
+            says = "jobs age only with AccountingStorageType=accounting_storage/slurmdbd, as in Slurm; the factor is left out"
+            remarks.add("PriorityWeightAge", "slurm_conf", says)
         for name, (key, needed) in _WEIGHTS.items():
             if getattr(given, name) != getattr(counted, name):
                 says = f"there is no file of sacctmgr with {needed}; the factor is left out"
