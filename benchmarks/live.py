@@ -196,10 +196,10 @@ def draw(cases: pl.DataFrame, path: Path) -> None:
     for axes, title in ((left, "Forecast from the dump"), (right, "Start that Slurm shows")):
         axes.axline((0.0, 0.0), slope=1.0, color="0.4", linewidth=0.8)
         axes.set(title=title, xlabel="real wait to come (min)")
-        axes.legend(loc="upper left")
+        axes.legend(loc="upper right")
     left.set_ylabel("forecast wait to come (min)")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=160)
 
 
 def main() -> None:

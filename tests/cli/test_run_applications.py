@@ -68,7 +68,7 @@ def test_table_with_applications(table: Path, capsys: pytest.CaptureFixture[str]
         (["jobs.csv", "--applications", "models", "--nodes", "4"], "--system: describes no platform"),
         (["log.swf", "--applications", "models", "--nodes", "4"], "--applications: is about jobs that name"),
         (["machine.json", "--system", "machine.toml"], 'has no list of jobs; write {"jobs":'),
-        (["machine.json", "--system", "machine.toml", "--use-memory"], "--use-memory: is about the fields"),
+        (["machine.json", "--system", "machine.toml", "--use-memory"], "--use-memory: applies to logs"),
         (["machine.json", "--system", "machine.toml", "--stream"], "--stream: reads SWF logs"),
     ],
 )

@@ -162,7 +162,7 @@ def test_periods() -> None:
 def test_gates_of_all_jobs() -> None:
     """The seconds of each gate, limit and period are those of the rows of gates, and add up to the waits."""
     seen = Counter[str]()
-    for number in range(0, 300, 15):
+    for number in (*range(0, 300, 15), 50, 100):
         case = EXPLAINED.case(number)
         result = result_of(case, options=replace(options_of(case), explain=True))
         for of in ("gates", "limits"):

@@ -67,7 +67,7 @@ def test_another_schedule_is_found(tmp_path: Path) -> None:
 
 def test_a_policy_of_a_python_file_must_be_passed(tmp_path: Path) -> None:
     """It is no part of a bundle."""
-    own = tmp_path / "own.py"
+    own = tmp_path / "scheduler_of_a_bundle.py"
     own.write_text(
         "import batchlab as bl\n\n\nclass Mine(bl.Scheduler):\n    def schedule(self, view):\n"
         "        for job in view.queue:\n            if not view.start(job):\n                break\n"

@@ -135,7 +135,9 @@ def test_each_weight_arrives(line: str, expected: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("storage", "ages"), [("none", False), ("filetxt", False), ("slurmdbd", True)])
 def test_jobs_age_with_a_database_only(storage: str, ages: bool, tmp_path: Path) -> None:
     """As in Slurm, whose thread that ages jobs starts with slurmdbd only; the report says so."""
-    lines = f"AccountingStorageType=accounting_storage/{storage}\nPriorityWeightAge=5\nPriorityWeightJobSize=3\n"
+    lines = (
+        f"AccountingStorageType=accounting_storage/{storage}\nPriorityWeightAge=5\nPriorityWeightJobSize=3\n"
+    )
     folder = written({"slurm.conf": f"{MULTIFACTOR}{lines}"}, tmp_path)
     order = bl.Policy.parse(read_configuration(folder).policy).order
     assert order == ("multifactor(age=5, job_size=3)" if ages else "multifactor(job_size=3)")

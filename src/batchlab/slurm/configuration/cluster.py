@@ -384,8 +384,9 @@ class PriorityParameters:
     flags
         PriorityFlags in lower case.
     database
-        False if AccountingStorageType names something other than slurmdbd. Only the thread that decays usage ages waiting
-        jobs, and Slurm starts it with slurmdbd alone. True where the key is not given, since parts of files often lack it.
+        False if AccountingStorageType names something other than slurmdbd. Only the thread that decays usage
+        ages waiting jobs, and Slurm starts it with slurmdbd alone. True where the key is not given, since
+        parts of files often lack it.
     """
 
     type: str = "basic"
@@ -430,7 +431,7 @@ class PriorityParameters:
         return f"multifactor({', '.join(parts)})"
 
     def among(self, resources: Collection[str], *, accounts: bool, qualities: bool) -> PriorityParameters:
-        """Remove the weights of missing resources, accounts and qualities of service, and of age without a database."""
+        """Remove the weights of missing resources, accounts and QOS, and of age without a database."""
         return replace(
             self,
             age=self.age if self.database else 0,

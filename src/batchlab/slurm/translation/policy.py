@@ -30,7 +30,10 @@ def remark_on_policy(configuration: SlurmConfiguration, remarks: Remarks) -> Non
     given, counted = configuration.priority, configuration.counted
     if given.type == "multifactor":
         if given.age != counted.age:
-            says = "jobs age only with AccountingStorageType=accounting_storage/slurmdbd, as in Slurm; the factor is left out"
+            says = (
+                "jobs age only with AccountingStorageType=accounting_storage/slurmdbd, as in Slurm; the "
+                "factor is left out"
+            )
             remarks.add("PriorityWeightAge", "slurm_conf", says)
         for name, (key, needed) in _WEIGHTS.items():
             if getattr(given, name) != getattr(counted, name):
