@@ -46,10 +46,10 @@ batchlab demo
 step "the example of the package, changes of its slurm.conf, and a bundle that repeats its schedule"
 batchlab run --example slurm --out recorded
 cp -r "$(batchlab traces example slurm)" centre
-cp -r centre larger
-sed -i.before 's/n\[1-16\]/n[1-20]/' larger/slurm.conf
+cp -r centre more-nodes
+sed -i.before 's/n\[1-16\]/n[1-20]/' more-nodes/slurm.conf
 batchlab slurm check centre
-batchlab slurm what-if centre/sacct.txt --conf centre --conf larger --seeds 1 --resamples 100
+batchlab slurm what-if centre/sacct.txt --conf centre --conf more-nodes --seeds 1 --resamples 100
 batchlab bundle make recorded --out fault.zip --note "job 12 starts too late"
 batchlab bundle check fault.zip
 

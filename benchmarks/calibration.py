@@ -1,0 +1,81 @@
+"""How well forecasts of starts are calibrated on a made centre, or on a log: the tables of an evaluation.
+
+`python benchmarks/calibration.py centre|LOG:PROCESSORS [--policy SPEC] [--instants N] [--before N]
+[--samples N] [--arrivals none|week]`, such as `CTC-SP2-1996-3.1-cln.swf.gz:338 --policy conservative`. Logs
+are looked for in `../shared/data`. The centre has 64 nodes, two partitions that share eight of them, at most
+eight running jobs per user, and 12,000 jobs of 60 users who each run a share of their limits. `--before` is
+the number of instants of the first two thirds, on which everything is chosen. Minutes.
+"""
+
+import argparse
+
+import numpy as np
+from measure import SHARED, cpu_time
+
+import batchlab as bl
+
+DAY, SHORT_JOBS = 86_400, 0.4
+
+
+def centre() -> tuple[bl.Workload, bl.System]:
+    """Return the jobs and the machine of the made centre."""
+    random = np.random.default_rng(7)
+    jobs, users, days = 12_000, 60, 215
+    user = random.integers(0, users, jobs)
+    is_short = random.random(jobs) < SHORT_JOBS
+    short, long = ([900, 3600, 7200], [14_400, 43_200, 86_400])
+    limit = np.where(is_short, random.choice(short, jobs), random.choice(long, jobs))
+    share = np.clip(random.beta(1.2, 2.5, users)[user] + random.normal(0, 0.12, jobs), 0.01, 1)
+    table = {
+        "submit_time": np.floor(np.sort(random.uniform(0, days * DAY, jobs))),
+        "run_time": np.floor(share * limit) + 1,
+        "requested_time": limit,
+        "tasks": 2 ** random.integers(0, 6, jobs),
+        "user_id": user,
+        "partition": np.where(is_short, "short|long", "long"),
+    }
+    system = bl.System.homogeneous(
+        nodes=64,
+        resources={"core": 1},
+        partitions=(bl.Partition("short", nodes="0-15"), bl.Partition("long", nodes="8-63")),
+        limits=(bl.Limit("RunningPerUser", per=("user",), running_jobs=8),),
+    )
+    return bl.Workload.from_table(table), system
+
+
+def logged(case: str) -> tuple[bl.Workload, bl.System]:
+    """Return the jobs of a log, and a machine of equal nodes of one processor."""
+    name, _, processors = case.rpartition(":")
+    system = bl.System.homogeneous(nodes=int(processors), resources={"core": 1})
+    # Otherwise the limit of a job that overran is its true run time.
+    return bl.read_swf(SHARED / "data" / name, overrun="cut"), system
+
+
+def main() -> None:
+    """Evaluate, and print the tables and the CPU time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("case")
+    parser.add_argument("--policy", default="easy")
+    parser.add_argument("--instants", type=int, default=1000)
+    parser.add_argument("--before", type=int, default=500)
+    parser.add_argument("--samples", type=int, default=60)
+    parser.add_argument("--arrivals", choices=["none", "week"], default="none")
+    options = parser.parse_args()
+    workload, system = centre() if options.case == "centre" else logged(options.case)
+    spent, found = cpu_time(
+        lambda: bl.forecast.evaluate(
+            workload,
+            system,
+            options.policy,
+            instants=options.instants,
+            calibration_instants=options.before,
+            samples=options.samples,
+            arrivals=options.arrivals,
+            threads=1,
+        )
+    )
+    print(f"{found}\n\n{spent:.0f} s of CPU time")
+
+
+if __name__ == "__main__":
+    main()
