@@ -6,6 +6,7 @@ until 100 jobs wait.
 """
 
 import argparse
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -67,7 +68,7 @@ def main() -> None:
     options = parser.parse_args()
     for policy in options.policies:
         simulation = waiting(policy)
-        spent, found = cpu_time(lambda simulation=simulation: simulation.forecast(options.samples, threads=1))
+        spent, found = cpu_time(partial(simulation.forecast, options.samples, threads=1))
         name = f"{policy}: {found.jobs.height} jobs, {options.samples} samples, s"
         verdict(name, spent, TARGETS.get(policy, max(TARGETS.values())), at_least=False)
 
