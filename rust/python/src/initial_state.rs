@@ -41,6 +41,67 @@ pub struct InitialColumns<'py> {
     controller: Option<ControllerColumns>,
 }
 
+/// Declares a dictionary of Python with the fields of a struct of the kernel, and the conversions between them.
+macro_rules! mirrored {
+    ($columns:ident of $state:ident { $($(#[$key:meta])? $field:ident: $kind:ty),+ $(,)? }) => {
+        #[derive(FromPyObject, IntoPyObject)]
+        #[pyo3(from_item_all)]
+        struct $columns { $($(#[$key])? $field: $kind),+ }
+
+        impl From<&$columns> for $state {
+            fn from(&$columns { $($field),+ }: &$columns) -> Self {
+                Self { $($field),+ }
+            }
+        }
+
+        impl From<&$state> for $columns {
+            fn from(&$state { $($field),+ }: &$state) -> Self {
+                Self { $($field),+ }
+            }
+        }
+    };
+}
+
+mirrored! {
+    MainColumns of MainState {
+        phase: f64,
+        called: Option<f64>,
+        called_for_all: Option<f64>,
+        wanted: bool,
+        may_differ: bool,
+        met_no_room: bool,
+        loop_called: Option<f64>,
+        put_off: Option<bool>,
+    }
+}
+
+mirrored! {
+    BackfillColumns of BackfillState {
+        ended: Option<f64>,
+        wakes: f64,
+        changed: Option<f64>,
+        may_differ: bool,
+        holds_until: Option<f64>,
+        goes_on: bool,
+        length: f64,
+        rests: bool,
+    }
+}
+
+mirrored! {
+    KnownRow of KnownJob {
+        #[pyo3(item("row"))]
+        job: u32,
+        entered: Option<f64>,
+        again: Option<f64>,
+        victims: Option<f64>,
+        uncalled: bool,
+        called: Option<f64>,
+        ages_from: Option<f64>,
+        over_time_limit: Option<f64>,
+    }
+}
+
 /// What Slurm's controller remembers. Times in seconds; None: never.
 #[derive(FromPyObject, IntoPyObject)]
 #[pyo3(from_item_all)]
@@ -52,117 +113,27 @@ struct ControllerColumns {
     arrays: Vec<(u32, f64)>,
 }
 
-#[derive(FromPyObject, IntoPyObject)]
-#[pyo3(from_item_all)]
-struct MainColumns {
-    phase: f64,
-    called: Option<f64>,
-    called_for_all: Option<f64>,
-    wanted: bool,
-    may_differ: bool,
-    met_no_room: bool,
-    loop_called: Option<f64>,
-    put_off: Option<bool>,
-}
-
-#[derive(FromPyObject, IntoPyObject)]
-#[pyo3(from_item_all)]
-struct BackfillColumns {
-    ended: Option<f64>,
-    wakes: f64,
-    changed: Option<f64>,
-    may_differ: bool,
-    holds_until: Option<f64>,
-    goes_on: bool,
-    length: f64,
-    rests: bool,
-}
-
-/// What is known of a job, by its row.
-#[derive(FromPyObject, IntoPyObject)]
-#[pyo3(from_item_all)]
-struct KnownRow {
-    row: u32,
-    entered: Option<f64>,
-    again: Option<f64>,
-    victims: Option<f64>,
-    uncalled: bool,
-    called: Option<f64>,
-    ages_from: Option<f64>,
-    over_time_limit: Option<f64>,
-}
-
 impl From<&ControllerColumns> for ControllerState {
     fn from(given: &ControllerColumns) -> Self {
-        let MainColumns {
-            phase,
-            called,
-            called_for_all,
-            wanted,
-            may_differ,
-            met_no_room,
-            loop_called,
-            put_off,
-        } = given.main;
-        let main = MainState {
-            phase,
-            called,
-            called_for_all,
-            wanted,
-            may_differ,
-            met_no_room,
-            loop_called,
-            put_off,
-        };
-        let backfill = given.backfill.as_ref().map(|each| {
-            let &BackfillColumns { ended, wakes, changed, may_differ, holds_until, goes_on, length, rests } =
-                each;
-            BackfillState { ended, wakes, changed, may_differ, holds_until, goes_on, length, rests }
-        });
-        let known = |each: &KnownRow| {
-            let &KnownRow { row, entered, again, victims, uncalled, called, ages_from, over_time_limit } =
-                each;
-            KnownJob { job: row, entered, again, victims, uncalled, called, ages_from, over_time_limit }
-        };
-        let jobs = given.jobs.iter().map(known).collect();
-        Self { main, backfill, weights: given.weights.clone(), jobs, arrays: given.arrays.clone() }
+        Self {
+            main: (&given.main).into(),
+            backfill: given.backfill.as_ref().map(Into::into),
+            weights: given.weights.clone(),
+            jobs: given.jobs.iter().map(Into::into).collect(),
+            arrays: given.arrays.clone(),
+        }
     }
 }
 
 impl From<&ControllerState> for ControllerColumns {
     fn from(state: &ControllerState) -> Self {
-        let MainState {
-            phase,
-            called,
-            called_for_all,
-            wanted,
-            may_differ,
-            met_no_room,
-            loop_called,
-            put_off,
-        } = state.main;
-        let main = MainColumns {
-            phase,
-            called,
-            called_for_all,
-            wanted,
-            may_differ,
-            met_no_room,
-            loop_called,
-            put_off,
-        };
-        let backfill = state.backfill.map(|each| {
-            let BackfillState { ended, wakes, changed, may_differ, holds_until, goes_on, length, rests } =
-                each;
-            BackfillColumns { ended, wakes, changed, may_differ, holds_until, goes_on, length, rests }
-        });
-        let known = |each: &KnownJob| {
-            let &KnownJob { job, entered, again, victims, uncalled, called, ages_from, over_time_limit } =
-                each;
-            KnownRow { row: job, entered, again, victims, uncalled, called, ages_from, over_time_limit }
-        };
-        let jobs = state.jobs.iter().map(known).collect();
-        Self { main, backfill, weights: state.weights.clone(), jobs, arrays: state.arrays.clone() }
+        Self {
+            main: (&state.main).into(),
+            backfill: state.backfill.as_ref().map(Into::into),
+            weights: state.weights.clone(),
+            jobs: state.jobs.iter().map(Into::into).collect(),
+            arrays: state.arrays.clone(),
+        }
     }
 }
 
