@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path  # typer reads the annotations
-from types import NoneType, SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, SimpleNamespace, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -385,14 +385,7 @@ def _read(argument: PlotArgument, given: str, origins: set[Any], clock: Calendar
 
 def _members(hint: Any) -> list[Any]:  # noqa: ANN401  # a type
     """Return the types of a union, or the type itself."""
-    if get_origin(hint) in {None, Literal, tuple, Sequence, Mapping}:
-        return [hint]
-    members = [member for each in get_args(hint) for member in _members(each)]
-    return members if not _is_generic(hint) else [hint]
-
-
-def _is_generic(hint: Any) -> bool:  # noqa: ANN401  # a type
-    return get_origin(hint) in {Sequence, Mapping, tuple, list, dict}
+    return [*get_args(hint)] if get_origin(hint) in {Union, UnionType} else [hint]
 
 
 def _seconds(argument: PlotArgument, text: str, clock: CalendarTime | None) -> float:

@@ -113,6 +113,8 @@ class RecordedTable:
         Advice for users if the result has not recorded it.
     make
         Makes the table of a result [default: each column is the recorded one of its name].
+    sorted_by
+        The columns by which rows are sorted, if `make` does not make the table [default: as recorded].
     is_recorded
         Returns whether a result has the table [default: whether the kernel recorded one of its name].
     is_written
@@ -124,6 +126,7 @@ class RecordedTable:
     option: str | None = None
     missing: str = ""
     make: Callable[[Recording], pl.DataFrame] | None = None
+    sorted_by: tuple[str, ...] = ()
     is_recorded: Callable[[Recording], bool] | None = None
     is_written: Callable[[Recording], bool] = _always
     name: str = ""
@@ -176,7 +179,8 @@ class RecordedTable:
             else pl.Series(each.name, log[each.name], dtype=each.kind, nan_to_null=each.kind is pl.Float64)
             for each in self.columns
         ]
-        return pl.DataFrame(columns)
+        table = pl.DataFrame(columns)
+        return table.sort(self.sorted_by) if self.sorted_by else table
 
     @overload
     def __get__(self, run: None, owner: type) -> Self: ...
@@ -259,18 +263,6 @@ def _gates(run: Recording) -> pl.DataFrame:
         detail.alias("detail"),
         *(pl.Series(name, log[name]).replace(-1, None) for name in ("asked", "free")),
         *(pl.Series(name, log[name], nan_to_null=True) for name in ("delay", "hole")),
-    ]
-    return pl.DataFrame(columns).sort("row", "start")
-
-
-def _promises(run: Recording) -> pl.DataFrame:
-    log = run.outcome.tables["promises"]
-    columns = [
-        run.workload.jobs["job_id"].gather(pl.Series(log["row"])),
-        pl.Series("row", log["row"]),
-        pl.Series("start", log["start"]),
-        pl.Series("end", log["end"], nan_to_null=True),
-        pl.Series("promised", log["promised"]),
     ]
     return pl.DataFrame(columns).sort("row", "start")
 
@@ -507,7 +499,7 @@ class RecordedTables:
         ),
         option="explain",
         missing="pass explain=True to simulate().",
-        make=_promises,
+        sorted_by=("row", "start"),
         is_written=lambda run: bool(len(run.outcome.tables.get("promises", {"row": ()})["row"])),
     )
     usage = RecordedTable(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from batchlab.result.why.split import Account
     from batchlab.result.why.wait import Waits
 
-__all__ = ["WaitingSummary", "has_gates", "longest_waits", "part_title", "summary"]
+__all__ = ["WaitingSummary", "part_title", "summary"]
 
 _PERIODS = 12
 _LENGTHS = (*(60.0 * each for each in (1, 2, 5, 10, 15, 30)), *(3600.0 * each for each in (1, 2, 3, 6, 12)))
@@ -44,11 +44,6 @@ def part_title(name: str, of: Account) -> str:
     if name == OWN_RUN:
         return HOLDER_TITLES[OWN_RUN]
     return name.replace("_", " ").replace("resources ", "resources, ")
-
-
-def has_gates(run: Waits) -> bool:
-    """Return whether the run recorded gates."""
-    return TABLES["gates"].has(run.result)
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,16 +114,17 @@ def summary(
     if not len(waits):
         return WaitingSummary("No job waited: all started when they were submitted.", ())
     total = fsum(waits["wait"])
-    chosen: Account = of or ("gates" if has_gates(run) else "holders")
+    explained = TABLES["gates"].has(run.result)
+    chosen: Account = of or ("gates" if explained else "holders")
     by_group = waiting_time(run, jobs, by, of=chosen)
     over_time = waiting_time(run, jobs, None, of=chosen, every=every or _period(run))
     tables = [("Who had the machine while jobs waited:", _holders(run, jobs, total), "", 1)]
-    if has_gates(run):
+    if explained:
         tables.append(_gates(run, total))
     tables.append((f"The waiting by {_group_title(by)}:", *_groups(by_group, by, chosen, total), 1))
     tables.append(("The waiting over time:", _periods(run, over_time, chosen, total), "", 1))
     tables.append(("The longest waits:", _longest(run, waits, jobs), "", 1))
-    return WaitingSummary(_head(waits, jobs, total, explained=has_gates(run)), tuple(tables))
+    return WaitingSummary(_head(waits, jobs, total, explained=explained), tuple(tables))
 
 
 def _head(waits: pl.DataFrame, jobs: pl.DataFrame, total: float, *, explained: bool) -> str:
@@ -235,11 +231,6 @@ def _numbers(row: dict[str, float], parts: Sequence[tuple[str, str]], total: flo
     yield format_duration(row["wait"])
     yield _share(row["wait"], total)
     yield from (f"{row[name] / row['wait']:.0%}" if row[name] else "" for name, _ in parts)
-
-
-def longest_waits(run: Waits, count: int) -> pl.DataFrame:
-    """Return the parts of the longest waits, the longest first."""
-    return parts_of_waits(run).sort("wait", descending=True, maintain_order=True).head(count)
 
 
 def _longest(run: Waits, waits: pl.DataFrame, jobs: pl.DataFrame) -> list[tuple[str, ...]]:
