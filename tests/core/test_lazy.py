@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import builtins
+import ast
 import importlib
 import signal
 import subprocess
 import sys
-import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import batchlab as bl
-from batchlab.core.lazy import deferred
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from support.layout import imports, listed
 
 PACKAGE = "from batchlab.core.lazy import attach\n__all__, __getattr__, __dir__ = attach(__name__)\n"
 # Ctrl-C comes in the midst of the module.
@@ -74,47 +70,18 @@ def test_the_first_array_of_the_kernel_cannot_be_broken_off() -> None:
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
-def test_threads_that_defer_imports_leave_the_usual_one() -> None:
-    """A block that begins within that of another thread waits for its end."""
-    usual = builtins.__import__
-    first_is_in, first_may_leave = threading.Event(), threading.Event()
-
-    def first() -> None:
-        with deferred("first"):
-            first_is_in.set()
-            first_may_leave.wait(60)
-
-    def second() -> None:
-        with deferred("second"):
-            pass
-
-    threads = [threading.Thread(target=each) for each in (first, second)]
-    threads[0].start()
-    assert first_is_in.wait(60)
-    threads[1].start()
-    threads[1].join(0.2)
-    assert threads[1].is_alive()
-    first_may_leave.set()
-    for each in threads:
-        each.join(60)
-    assert builtins.__import__ is usual
-
-
-def test_deferred_modules_are_imported_when_they_are_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither the block nor an import of the module with it loads them; other imports are as usual."""
+def test_modules_are_imported_when_they_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import from the list does not load them, even of a module that does not exist."""
     package = tmp_path / "late"
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "heavy.py").write_text("ANSWER = 42\n")
-    (package / "light.py").write_text("from late import other\n")
-    (package / "other.py").write_text("")
+    (package / "listing.py").write_text("from batchlab.core.lazy import late\n__getattr__ = late(__name__)\n")
+    (package / "listing.pyi").write_text(
+        "from late import heavy as late_heavy\nfrom late import missing as gone\n"
+    )
     (package / "user.py").write_text(
-        "from batchlab.core.lazy import deferred\n"
-        "with deferred(__name__):\n"
-        "    from late import heavy, missing as gone\n"
-        "    __import__('importlib').import_module('late.light')\n"
+        "from late.listing import gone, late_heavy as heavy\n"
         "def answer():\n    return heavy.ANSWER\n"
         "def fail():\n    return gone.ANSWER\n"
     )
@@ -122,11 +89,27 @@ def test_deferred_modules_are_imported_when_they_are_used(
     try:
         user = importlib.import_module("late.user")
         assert "late.heavy" not in sys.modules
-        assert "late.other" in sys.modules
         assert user.answer() == 42
         assert "late.heavy" in sys.modules
         with pytest.raises(ModuleNotFoundError, match=r"late\.missing"):
             user.fail()
+        with pytest.raises(AttributeError, match=r"'late\.listing' has no attribute 'other'"):
+            importlib.import_module("late.listing").other  # noqa: B018  # to ask is the point
     finally:
         for name in [name for name in sys.modules if name.partition(".")[0] == "late"]:
             del sys.modules[name]
+
+
+def test_the_list_of_late_modules() -> None:
+    """Each has its path for a name, and some module uses it."""
+    package = Path(bl.__file__).parent
+    modules = dict(listed(package / "core/late.pyi"))
+    assert all(name == home.removeprefix("batchlab.").replace(".", "_") for name, home in modules.items())
+    used = {
+        each.name.removeprefix("batchlab.core.late.")
+        for file in package.rglob("*.py")
+        if "core.late import" in (text := file.read_text("utf-8"))
+        for each in imports(ast.parse(text))
+        if each.name.startswith("batchlab.core.late.")
+    }
+    assert used == set(modules)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["Import", "Uses", "circles", "imports", "python_uses", "rust_uses"]
+__all__ = ["Import", "Uses", "circles", "imports", "listed", "python_uses", "rust_uses"]
 
 Uses = dict[str, set[str]]
 """For each file the files that it uses, by their paths below the root."""
@@ -78,9 +78,18 @@ def _module(path: Path, package: Path) -> str:
 
 def _handed_out(package: Path) -> Iterator[tuple[str, str]]:
     """Give the names that the stubs of packages hand out, and their homes."""
-    for path in package.rglob("*/__init__.pyi"):
-        for each in imports(ast.parse(path.read_text("utf-8"))):
-            yield f"{_module(path, package)}.{each.name.rpartition('.')[2]}", each.name
+    for path in package.rglob("*.pyi"):
+        if path.parent != package:
+            for name, home in listed(path):
+                yield f"{_module(path, package)}.{name}", home
+
+
+def listed(stub: Path) -> Iterator[tuple[str, str]]:
+    """Give the names that a stub imports, and their homes."""
+    for node in ast.parse(stub.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
 def _nearest(name: str, files: Mapping[str, Path]) -> str | None:

@@ -16,7 +16,11 @@ from batchlab.cli.options import (
 from batchlab.cli.output import as_json
 from batchlab.cli.recognised import check_kind
 from batchlab.core.declared import option_of
-from batchlab.core.lazy import deferred
+from batchlab.core.late import adequacy as measure
+from batchlab.core.late import adequacy_stream as stream
+from batchlab.core.late import cli_spooled
+from batchlab.core.late import core_outputs as outputs
+from batchlab.core.late import report as batchlab_report
 from batchlab.errors import AdequacyError
 from batchlab.workload.log_options import ReadingOptions
 
@@ -25,13 +29,6 @@ if TYPE_CHECKING:
 
     from batchlab.adequacy import Comparison, Reference
     from batchlab.adequacy.stream import Source
-
-with deferred(__name__):
-    from batchlab import adequacy as measure
-    from batchlab import report as batchlab_report
-    from batchlab.adequacy import stream
-    from batchlab.cli import spooled as cli_spooled
-    from batchlab.core import outputs
 
 
 __all__ = ["adequacy"]

@@ -32,7 +32,12 @@ from batchlab.cli.output import print_answer, print_result, progress_bar
 from batchlab.cli.process import peak_memory, wait_no_longer
 from batchlab.cli.recognised import check_kind
 from batchlab.cli.request import LogRequest, MachineRequest, located, machine_for, read_log
-from batchlab.core.lazy import deferred
+from batchlab.core.late import bridge_elastisim as bridge
+from batchlab.core.late import core_outputs, policy_policy
+from batchlab.core.late import monitor as batchlab_monitor
+from batchlab.core.late import result_manifest as manifest
+from batchlab.core.late import slurm_virtual as slurm
+from batchlab.core.late import slurm_virtual_feed as feed
 from batchlab.core.text_tables import Facts
 from batchlab.core.units import format_duration
 from batchlab.options import RunOptions
@@ -56,15 +61,6 @@ if TYPE_CHECKING:
     )
     from batchlab.system import System
     from batchlab.workload import Workload
-
-with deferred(__name__):
-    from batchlab import monitor as batchlab_monitor
-    from batchlab.bridge import elastisim as bridge
-    from batchlab.core import outputs as core_outputs
-    from batchlab.policy import policy as policy_policy
-    from batchlab.result import manifest
-    from batchlab.slurm import virtual as slurm
-    from batchlab.slurm.virtual import feed
 
 
 __all__ = ["elastisim", "vnodes"]

@@ -12,7 +12,13 @@ import typer
 from batchlab.cli.failure import SEVERAL_VALUES
 from batchlab.cli.options import FormatOption, complete_example  # typer reads the annotations
 from batchlab.cli.output import as_json, print_blocks, transfer_bar
-from batchlab.core.lazy import deferred
+from batchlab.core.late import cli_spooled, platform_machines, policy
+from batchlab.core.late import platform as batchlab_platform
+from batchlab.core.late import system as batchlab_system
+from batchlab.core.late import system_machines as machines
+from batchlab.core.late import trace_catalogue as catalogue
+from batchlab.core.late import trace_traces as library
+from batchlab.core.late import workload_mappings_catalogue as mapping_catalogue
 from batchlab.core.text_tables import Facts, Table
 from batchlab.core.units import format_latency, format_rate
 
@@ -25,17 +31,6 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.system.machines import Machine
     from batchlab.trace.catalogue import Trace
-
-with deferred(__name__):
-    from batchlab import platform as batchlab_platform
-    from batchlab import policy
-    from batchlab import system as batchlab_system
-    from batchlab.cli import spooled as cli_spooled
-    from batchlab.platform import machines as platform_machines
-    from batchlab.system import machines
-    from batchlab.trace import catalogue
-    from batchlab.trace import traces as library
-    from batchlab.workload.mappings import catalogue as mapping_catalogue
 
 
 __all__ = ["EXAMPLES", "platform", "policies", "systems", "traces"]

@@ -16,7 +16,8 @@ from batchlab.cli.failure import code_of_failures
 from batchlab.cli.output import as_json, experiment_bar, print_blocks, warn, width
 from batchlab.cli.process import removed
 from batchlab.cli.written import write_results
-from batchlab.core.lazy import deferred
+from batchlab.core.late import plot, report
+from batchlab.core.late import plot_canvas as canvas
 from batchlab.core.text_tables import Facts, Table, width_of
 from batchlab.core.units import format_energy
 from batchlab.experiment.runs import LABELS
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from batchlab.experiment import Experiment, Runs
     from batchlab.experiment.runs import StoredResults
     from batchlab.result.aggregates import Aggregate
-
-with deferred(__name__):
-    from batchlab import plot, report
-    from batchlab.plot import canvas
 
 
 __all__ = ["ExperimentRequest", "run_and_write", "tables"]

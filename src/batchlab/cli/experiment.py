@@ -48,7 +48,11 @@ from batchlab.cli.request import (
     read_log,
 )
 from batchlab.cli.spooled import spooled
-from batchlab.core.lazy import deferred
+from batchlab.core.late import core_outputs as outputs
+from batchlab.core.late import experiment as batchlab_experiment
+from batchlab.core.late import experiment_specification, policy_policy
+from batchlab.core.late import policy_load as load
+from batchlab.core.late import result_unused as unused
 from batchlab.core.vocabulary import ExecutorName
 from batchlab.options import RunOptions  # noqa: TC001  # as above
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
@@ -59,14 +63,6 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.system import System
     from batchlab.workload import Workload
-
-with deferred(__name__):
-    from batchlab import experiment as batchlab_experiment
-    from batchlab.core import outputs
-    from batchlab.experiment import specification as experiment_specification
-    from batchlab.policy import load
-    from batchlab.policy import policy as policy_policy
-    from batchlab.result import unused
 
 
 __all__ = ["compare", "experiment"]

@@ -12,15 +12,11 @@ import typer
 
 import batchlab.errors
 from batchlab.cli.process import INTERRUPTED, print_interrupted
-from batchlab.core.lazy import deferred
+from batchlab.core.late import cli_spooled as spooled
+from batchlab.core.late import core_python_file as python_file
+from batchlab.core.late import report_interactive as interactive
 from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message, nearest
-
-with deferred(__name__):
-    from batchlab.cli import spooled
-    from batchlab.core import python_file
-    from batchlab.report import interactive
-
 
 __all__ = [
     "SEVERAL_VALUES",

@@ -34,7 +34,7 @@ from batchlab.cli.request import (
     policy_for,
     read_log,
 )
-from batchlab.core.lazy import deferred
+from batchlab.core.late import simulation_simulation as simulations
 from batchlab.core.vocabulary import DrawMethod, ForecastArrivals  # as above
 from batchlab.options import RunOptions  # noqa: TC001  # as above
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.simulation import Simulation
-
-with deferred(__name__):
-    from batchlab.simulation import simulation as simulations
 
 
 __all__ = ["forecast"]

@@ -24,7 +24,12 @@ from batchlab.cli.options import (  # typer reads the annotations
 )
 from batchlab.cli.recognised import check_kind
 from batchlab.cli.request import LogRequest, MachineRequest, located, machine_of_log, read_log
-from batchlab.core.lazy import deferred
+from batchlab.core.late import cli_spooled, experiment_source
+from batchlab.core.late import core_python_file as python_file
+from batchlab.core.late import generate as models
+from batchlab.core.late import generate_mixing as mixing
+from batchlab.core.late import workload as batchlab_workload
+from batchlab.core.late import workload_custom_formats as custom_formats
 from batchlab.core.vocabulary import LublinKind
 from batchlab.errors import WorkloadError
 from batchlab.workload.log_options import ReadingOptions  # typer reads the annotations
@@ -35,15 +40,6 @@ if TYPE_CHECKING:
     from batchlab.generate import Target
     from batchlab.system.system import System
     from batchlab.workload import Workload, Writer
-
-with deferred(__name__):
-    from batchlab import generate as models
-    from batchlab import workload as batchlab_workload
-    from batchlab.cli import spooled as cli_spooled
-    from batchlab.core import python_file
-    from batchlab.experiment import source as experiment_source
-    from batchlab.generate import mixing
-    from batchlab.workload import custom_formats
 
 
 __all__ = ["generate", "mix"]
@@ -237,9 +233,9 @@ class _Request:
 
 def _check_given(context: typer.Context, model: Model | None) -> None:
     """Raise if an option has no effect on the model."""
-    for option, models in _MODELS_OF.items():
+    for option, known in _MODELS_OF.items():
         source = context.get_parameter_source(option)
-        if model not in models and source is not None and source.name == "COMMANDLINE":
+        if model not in known and source is not None and source.name == "COMMANDLINE":
             named = f"--{option.replace('_', '-')}"
             of = f"the model {model}" if model else "workloads like a log"
             raise wrong_usage(f"has no effect on {of}; leave it out.", named)

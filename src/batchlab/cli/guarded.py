@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from batchlab.core.lazy import deferred
+from batchlab.core.late import core_outputs
+from batchlab.core.late import experiment_output as output
+from batchlab.core.late import result_manifest as manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-with deferred(__name__):
-    from batchlab.core import outputs as core_outputs
-    from batchlab.experiment import output
-    from batchlab.result import manifest
 
 
 __all__ = ["OUTPUTS", "check_named", "guard", "output_parameters"]

@@ -18,14 +18,12 @@ from batchlab.cli.options import (  # typer reads the annotations
     whole_number,
 )
 from batchlab.cli.output import as_json, print_blocks
-from batchlab.core.lazy import deferred
+from batchlab.core.late import slurm as batchlab_slurm
+from batchlab.core.late import workload as batchlab_workload
 
 if TYPE_CHECKING:
     from batchlab.slurm import LiveForecast
 
-with deferred(__name__):
-    from batchlab import slurm as batchlab_slurm
-    from batchlab import workload as batchlab_workload
 
 __all__ = ["forecast"]
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from batchlab.cli.failure import wrong_usage
-from batchlab.core.lazy import deferred
+from batchlab.core.late import slurm
+from batchlab.core.late import workload_event_stream as event_stream
+from batchlab.core.late import workload_logs_node_events as node_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +18,6 @@ if TYPE_CHECKING:
     from batchlab.cli.request import LogRequest, MachineRequest
     from batchlab.workload import Workload
     from batchlab.workload.event_stream import EventStream
-
-with deferred(__name__):
-    from batchlab import slurm
-    from batchlab.workload import event_stream
-    from batchlab.workload.logs import node_events
 
 
 __all__ = ["outages_of", "with_outages"]

@@ -11,18 +11,15 @@ import typer
 
 from batchlab.cli.failure import at_least_one, beside, is_in_directory, is_seed, wrong_usage
 from batchlab.core.declared import NeedsTables
-from batchlab.core.lazy import deferred
+from batchlab.core.late import cli_recognised as recognised
+from batchlab.core.late import cli_spooled, platform_machines, policy
+from batchlab.core.late import system_machines as machines
+from batchlab.core.late import system_read as read
+from batchlab.core.late import trace_catalogue as catalogue
+from batchlab.core.late import trace_traces as traces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-with deferred(__name__):
-    from batchlab import policy
-    from batchlab.cli import recognised
-    from batchlab.cli import spooled as cli_spooled
-    from batchlab.platform import machines as platform_machines
-    from batchlab.system import machines, read
-    from batchlab.trace import catalogue, traces
 
 
 __all__ = [

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from batchlab.cli.process import peak_memory
-from batchlab.core.lazy import deferred
+from batchlab.core.late import result_summary as summary
+from batchlab.core.late import rich_console as console
+from batchlab.core.late import rich_progress
 from batchlab.core.text_tables import Facts, render
 
 if TYPE_CHECKING:
@@ -26,12 +28,6 @@ if TYPE_CHECKING:
     from batchlab.core.text_tables import Block
     from batchlab.experiment.course import Course
     from batchlab.result.result import Result
-
-with deferred(__name__):
-    from rich import console
-    from rich import progress as rich_progress
-
-    from batchlab.result import summary
 
 
 __all__ = [

@@ -23,7 +23,11 @@ from batchlab.cli.request import (
     not_streamed,
 )
 from batchlab.core.declared import declared
-from batchlab.core.lazy import deferred
+from batchlab.core.late import monitor, result_near
+from batchlab.core.late import result_table as table
+from batchlab.core.late import simulation_simulation as simulations
+from batchlab.core.late import workload_calendar_time as calendar_time
+from batchlab.core.late import workload_swf as swf
 from batchlab.options import RunOptions
 from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.result.summary import blocks, how_it_was_run, submitted
@@ -46,13 +50,6 @@ if TYPE_CHECKING:
     from batchlab.policy import Policy
     from batchlab.simulation import Simulation
     from batchlab.system import System
-
-with deferred(__name__):
-    from batchlab import monitor
-    from batchlab.result import near as result_near
-    from batchlab.result import table
-    from batchlab.simulation import simulation as simulations
-    from batchlab.workload import calendar_time, swf
 
 
 __all__ = ["plain_run"]

@@ -25,7 +25,10 @@ from batchlab.cli import overview
 from batchlab.cli.declared_options import with_options
 from batchlab.cli.failure import is_in_directory, wrong_usage
 from batchlab.cli.written import Folders, SystemOfRuns, written_results
-from batchlab.core.lazy import deferred
+from batchlab.core.late import matplotlib_figure, result_plots
+from batchlab.core.late import platform_quantities as quantities
+from batchlab.core.late import plot_canvas as canvas
+from batchlab.core.late import plot_scales as scales
 from batchlab.core.rules import number_of
 from batchlab.errors import ResultError, shown, suggest
 
@@ -39,12 +42,6 @@ if TYPE_CHECKING:
 
     Runs = list[Result] | dict[str, list[Result]]
 
-with deferred(__name__):
-    from matplotlib import figure as matplotlib_figure
-
-    from batchlab.platform import quantities
-    from batchlab.plot import canvas, scales
-    from batchlab.result import plots as result_plots
 
 __all__ = ["plot"]
 

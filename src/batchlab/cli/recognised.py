@@ -6,13 +6,10 @@ import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from batchlab.cli.failure import wrong_usage
-from batchlab.core.lazy import deferred
+from batchlab.core.late import workload_formats as formats
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-with deferred(__name__):
-    from batchlab.workload import formats
 
 
 __all__ = ["Kind", "check_kind", "kind_of"]

@@ -13,7 +13,7 @@ from batchlab.cli.node_events import with_outages
 from batchlab.cli.output import print_result, run_bar
 from batchlab.cli.process import peak_memory, wait_no_longer
 from batchlab.cli.request import check_counting, check_nodes, check_platform, machine_for, read_log
-from batchlab.core.lazy import deferred
+from batchlab.core.late import report, slurm_twin
 from batchlab.core.outputs import write_table_file
 from batchlab.monitor.pace import Serving
 from batchlab.workload.calendar_time import CalendarTime
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import Workload
     from batchlab.workload.event_stream import EventStream
-
-with deferred(__name__):
-    from batchlab import report
-    from batchlab.slurm import twin as slurm_twin
 
 
 __all__ = ["monitored", "replay"]

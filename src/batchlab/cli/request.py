@@ -13,7 +13,19 @@ from batchlab.cli.options import amounts
 from batchlab.cli.output import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
 from batchlab.core.declared import option_of
-from batchlab.core.lazy import deferred
+from batchlab.core.late import application, cli_spooled, observer_given
+from batchlab.core.late import bridge_batsim as batsim
+from batchlab.core.late import bridge_elastisim as elastisim
+from batchlab.core.late import cli_output as output
+from batchlab.core.late import core_outputs as outputs
+from batchlab.core.late import core_python_file as python_file
+from batchlab.core.late import observer_description as description
+from batchlab.core.late import policy_load as load
+from batchlab.core.late import simulation_nodes as node_inputs
+from batchlab.core.late import system as batchlab_system
+from batchlab.core.late import trace_traces as traces
+from batchlab.core.late import workload_formats as formats
+from batchlab.core.late import workload_mappings_read as mappings_read
 from batchlab.errors import SimulationError, TraceError
 from batchlab.workload.log_options import ReadingOptions
 
@@ -32,21 +44,6 @@ if TYPE_CHECKING:
     from batchlab.workload.header import Header
     from batchlab.workload.mappings.mapping import LogMapping
     from batchlab.workload.workload import Workload
-
-with deferred(__name__):
-    from batchlab import application
-    from batchlab import system as batchlab_system
-    from batchlab.bridge import batsim, elastisim
-    from batchlab.cli import output
-    from batchlab.cli import spooled as cli_spooled
-    from batchlab.core import outputs, python_file
-    from batchlab.observer import description
-    from batchlab.observer import given as observer_given
-    from batchlab.policy import load
-    from batchlab.simulation import nodes as node_inputs
-    from batchlab.trace import traces
-    from batchlab.workload import formats
-    from batchlab.workload.mappings import read as mappings_read
 
 
 __all__ = [

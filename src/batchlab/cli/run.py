@@ -57,7 +57,10 @@ from batchlab.cli.request import (
     python_files,
 )
 from batchlab.core.declared import NeedsTables
-from batchlab.core.lazy import deferred
+from batchlab.core.late import cli_plain_run, cli_replay, cli_stream, generate
+from batchlab.core.late import policy as batchlab_policy
+from batchlab.core.late import policy_load as load
+from batchlab.core.late import result_summary as summary
 from batchlab.options import RunOptions  # noqa: TC001  # as above
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
@@ -66,15 +69,6 @@ if TYPE_CHECKING:
     from batchlab.result.result import Result
     from batchlab.system import System
     from batchlab.workload import Workload
-
-with deferred(__name__):
-    from batchlab import generate
-    from batchlab import policy as batchlab_policy
-    from batchlab.cli import plain_run as cli_plain_run
-    from batchlab.cli import replay as cli_replay
-    from batchlab.cli import stream as cli_stream
-    from batchlab.policy import load
-    from batchlab.result import summary
 
 
 __all__ = ["demo", "run"]

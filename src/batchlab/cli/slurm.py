@@ -28,7 +28,10 @@ from batchlab.cli.output import as_json, progress_bar
 from batchlab.cli.process import wait_no_longer
 from batchlab.cli.request import LogRequest, located, read_log
 from batchlab.cli.slurm_report import report_lines
-from batchlab.core.lazy import deferred
+from batchlab.core.late import report as batchlab_report
+from batchlab.core.late import result_unused as unused
+from batchlab.core.late import slurm as batchlab_slurm
+from batchlab.core.late import slurm_twin
 from batchlab.errors import TwinError
 from batchlab.options import RunOptions  # noqa: TC001  # typer reads the annotations
 from batchlab.options.run_options import RECORDED
@@ -40,12 +43,6 @@ if TYPE_CHECKING:
     from batchlab.slurm import Report
     from batchlab.slurm.twin import Parameter, Twin
     from batchlab.workload import Workload
-
-with deferred(__name__):
-    from batchlab import report as batchlab_report
-    from batchlab import slurm as batchlab_slurm
-    from batchlab.result import unused
-    from batchlab.slurm import twin as slurm_twin
 
 
 __all__ = ["Submission", "Trace", "fit", "slurm", "what_if"]

@@ -22,7 +22,11 @@ from batchlab.cli.request import (
     not_streamed,
 )
 from batchlab.core.declared import NeedsTables, declared
-from batchlab.core.lazy import deferred
+from batchlab.core.late import options_drawing as drawing
+from batchlab.core.late import options_overheads, result_manifest
+from batchlab.core.late import simulation_nodes as nodes
+from batchlab.core.late import workload_calendar_time as calendar_time
+from batchlab.core.late import workload_event_rules as event_rules
 from batchlab.core.node_ranges import node_beyond, node_ranges
 from batchlab.core.vocabulary import INTERNAL_EVENTS
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
@@ -53,13 +57,6 @@ if TYPE_CHECKING:
     from batchlab.system import System
 
     EventTuple = tuple[float, str, int | None, list[tuple[int, int]], float | None, bool]
-
-with deferred(__name__):
-    from batchlab.options import drawing
-    from batchlab.options import overheads as options_overheads
-    from batchlab.result import manifest as result_manifest
-    from batchlab.simulation import nodes
-    from batchlab.workload import calendar_time, event_rules
 
 
 __all__ = ["check_streamed", "scanned", "stream"]

@@ -11,7 +11,8 @@ import typer
 
 from batchlab.cli.failure import is_pace
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
-from batchlab.core.lazy import deferred
+from batchlab.core.late import monitor_questions as questions
+from batchlab.core.late import monitor_runs as runs
 from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from batchlab.monitor.runs import Run
-
-with deferred(__name__):
-    from batchlab.monitor import questions, runs
 
 
 __all__ = ["watch"]

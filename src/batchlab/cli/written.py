@@ -13,7 +13,11 @@ from batchlab.cli.failure import check_report, is_in_directory, wrong_usage
 from batchlab.cli.options import policy_spec, system_file
 from batchlab.cli.output import warn, width
 from batchlab.cli.recognised import check_kind
-from batchlab.core.lazy import deferred
+from batchlab.core.late import core_outputs as outputs
+from batchlab.core.late import policy_load as load
+from batchlab.core.late import report as batchlab_report
+from batchlab.core.late import result_read as read
+from batchlab.core.late import system as batchlab_system
 from batchlab.errors import ResultError, SimulationError, shown
 
 if TYPE_CHECKING:
@@ -22,13 +26,6 @@ if TYPE_CHECKING:
     from batchlab.report import Bundle
     from batchlab.result.result import Result
     from batchlab.result.why.split import Account
-
-with deferred(__name__):
-    from batchlab import report as batchlab_report
-    from batchlab import system as batchlab_system
-    from batchlab.core import outputs
-    from batchlab.policy import load
-    from batchlab.result import read
 
 
 __all__ = ["Folders", "SystemOfRuns", "bundle", "report", "why", "write_results", "written_results"]

@@ -1,30 +1,25 @@
 """Names and modules that are imported when they are first used, so that `batchlab --help` does without them.
 
-`attach` is for the names of a package, `deferred` for the modules that a module uses.
+`attach` is for the names of a package, `late` for the modules that other modules use.
 
 The names of a package are listed in its stub, ``__init__.pyi``, one per line: ``from HOME import NAME as
 NAME``; ``from HOME import *`` in the stub of a module stands for all names in the stub of the package HOME.
 Therefore type checkers, which read the stub only, and the package use the same list.
 """
 
-import builtins
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
-__all__ = ["attach", "deferred", "gather", "import_late", "make_dir"]
+__all__ = ["attach", "gather", "import_late", "late", "make_dir"]
 
 
-# Of several threads, each must put back what it found.
-_DEFERRING = threading.RLock()
-
-
-class _DeferredModule:
+class _LateModule:
     """Stands for a module, and imports it whenever a name of it is used."""
 
     def __init__(self, name: str) -> None:
@@ -34,44 +29,30 @@ class _DeferredModule:
         return getattr(_import(self._name), name)
 
 
-@contextmanager
-def deferred(importer: str) -> Iterator[None]:
-    """Delay the imports of a ``with`` block, each until a name of its module is first used.
+def late(listing: str) -> Callable[[str], object]:
+    """Build ``__getattr__`` of a module whose stub lists other modules; each is imported when a name is used.
 
-    All of them have the form ``from package import module``, as type checkers read them. Until then nothing
-    is searched for, and `sys.modules` stays as it is.
+    Until then nothing is searched for, and `sys.modules` stays as it is.
 
     Parameters
     ----------
-    importer
-        Name of the module with the block, ``__name__``. Imports of other modules meanwhile are as usual.
-
-    Examples
-    --------
-    >>> with deferred(__name__):
-    ...     from batchlab.core import units
-    >>> units.format_duration(90)
-    '00:01:30'
+    listing
+        Full name of the module. Its stub has lines ``from PACKAGE import MODULE as NAME``.
     """
-    with _DEFERRING:
-        usual = builtins.__import__
-        builtins.__import__ = _delayed(importer, usual)
-        try:
-            yield
-        finally:
-            builtins.__import__ = usual
+    modules = {}
+    for line in _stub(listing):
+        if line.startswith("from "):
+            _from, package, _import, module, _as, name = line.split()
+            modules[name] = f"{package}.{module}"
 
+    def find(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {listing!r} has no attribute {name!r}")
+        found = _LateModule(modules[name])
+        setattr(sys.modules[listing], name, found)
+        return found
 
-def _delayed(importer: str, usual: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what takes the place of ``__import__`` while a module lists its deferred imports."""
-
-    def delay(package: str, namespace: Any = None, *others: Any) -> Any:  # noqa: ANN401  # as the usual one
-        if namespace is None or namespace.get("__name__") != importer:
-            return usual(package, namespace, *others)
-        _locals, names, *_level = others
-        return SimpleNamespace(**{each: _DeferredModule(f"{package}.{each}") for each in names})
-
-    return delay
+    return find
 
 
 def attach(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:

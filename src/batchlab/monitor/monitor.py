@@ -8,7 +8,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self, TextIO
 
-from batchlab.core.lazy import deferred
+from batchlab.core.late import monitor_panel as panel
+from batchlab.core.late import monitor_runs as runs
+from batchlab.core.late import monitor_server as server
 from batchlab.errors import MonitorError
 from batchlab.monitor.pace import Pace, PaceControl, Serving, drive
 from batchlab.monitor.snapshot import (
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
     from batchlab.monitor.server import Server
     from batchlab.result.result import Result
     from batchlab.simulation import Simulation
-
-with deferred(__name__):
-    from batchlab.monitor import panel, runs, server
 
 
 __all__ = ["Monitor"]

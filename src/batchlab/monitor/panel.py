@@ -8,7 +8,11 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from batchlab.core.lazy import deferred
+from batchlab.core.late import rich_console, rich_live, rich_panel
+from batchlab.core.late import rich_constrain as constrain
+from batchlab.core.late import rich_progress_bar as progress_bar
+from batchlab.core.late import rich_table as table
+from batchlab.core.late import rich_text as text
 from batchlab.core.markup import Html, element
 from batchlab.core.units import format_duration
 
@@ -20,12 +24,6 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from batchlab.monitor.snapshot import Snapshot
-
-with deferred(__name__):
-    from rich import console as rich_console
-    from rich import constrain, progress_bar, table, text
-    from rich import live as rich_live
-    from rich import panel as rich_panel
 
 
 __all__ = ["Display", "ProgressBar", "compact", "line", "panel"]

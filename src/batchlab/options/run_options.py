@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 from batchlab.core import rules
 from batchlab.core.declared import Help, declared, one_of
-from batchlab.core.lazy import deferred
+from batchlab.core.late import control as batchlab_control
+from batchlab.core.late import options as batchlab_options
+from batchlab.core.late import options_sleep, seam
+from batchlab.core.late import platform_network_model as network_model
 from batchlab.core.vocabulary import (
     JOB_CHECKS,
     ODD_JOB_ACTIONS,
@@ -34,13 +37,6 @@ if TYPE_CHECKING:
     from batchlab.options.sleep import NodeSleep
     from batchlab.platform.network_model import NetworkModel
     from batchlab.seam.invocation import Invocation
-
-with deferred(__name__):
-    from batchlab import control as batchlab_control
-    from batchlab import options as batchlab_options
-    from batchlab import seam
-    from batchlab.options import sleep as options_sleep
-    from batchlab.platform import network_model
 
 
 __all__ = ["RECORDED", "ExperimentArguments", "RunArguments", "RunOptions"]

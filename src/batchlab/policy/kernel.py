@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from batchlab.core.lazy import deferred
+from batchlab.core.late import policy_orders as orders
 from batchlab.errors import PolicyError
 from batchlab.policy.parts import settings_of
 from batchlab.seam.components import Allocator
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from batchlab.policy.policy import Policy
     from batchlab.policy.slurm import SlurmParameters
     from batchlab.system import System
-
-with deferred(__name__):
-    from batchlab.policy import orders
 
 
 __all__ = ["CRITICAL", "KEY_COLUMN", "OF_COLUMNS", "SCORE_COLUMN", "policy_names", "takes_now"]

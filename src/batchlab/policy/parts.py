@@ -14,7 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from batchlab.core import rules, spec
-from batchlab.core.lazy import deferred
+from batchlab.core.late import placement, placement_orders
+from batchlab.core.late import platform_hops as hops
+from batchlab.core.late import policy_orders as orders
 from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import PlatformError, PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS, SPECS, keys_of
@@ -25,12 +27,6 @@ if TYPE_CHECKING:
     from batchlab._kernel import AllocatorSettings, Fabric
     from batchlab.core.parameters import ParameterValue
     from batchlab.system import System
-
-with deferred(__name__):
-    from batchlab import placement
-    from batchlab.placement import orders as placement_orders
-    from batchlab.platform import hops
-    from batchlab.policy import orders
 
 
 __all__ = [

@@ -19,7 +19,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, cast
 
 from batchlab.core import spec
-from batchlab.core.lazy import deferred
+from batchlab.core.late import core_markup as markup
+from batchlab.core.late import policy_schedulers as schedulers
+from batchlab.core.late import policy_slurm
 from batchlab.errors import PolicyError, PolicyNotFound, shown, suggest
 from batchlab.policy.parts import allocator_spec, known, order_spec, refuse_others, whole
 from batchlab.policy.registry import (
@@ -48,11 +50,6 @@ if TYPE_CHECKING:
     )
     from batchlab.policy.slurm import SlurmParameters
     from batchlab.seam.components import Predictor
-
-with deferred(__name__):
-    from batchlab.core import markup
-    from batchlab.policy import schedulers
-    from batchlab.policy import slurm as policy_slurm
 
 
 __all__ = ["CONFIGURED", "Policy", "as_policy"]

@@ -11,7 +11,7 @@ import polars as pl
 
 from batchlab._kernel import watts_by_mode
 from batchlab.core import rules
-from batchlab.core.lazy import deferred
+from batchlab.core.late import observer
 from batchlab.errors import ResultError, shown
 from batchlab.observer.power import NodePower, draws_of_groups
 from batchlab.result.course import Steps, rates_of, span_of
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.int64]
     Prices: TypeAlias = "RatePrices | NodeDraws"
-
-with deferred(__name__):
-    from batchlab import observer
 
 
 __all__ = [

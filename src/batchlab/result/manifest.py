@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from batchlab import _kernel
-from batchlab.core.lazy import deferred
+from batchlab.core.late import result_recorded as recorded
 from batchlab.core.outputs import (
     MANIFEST,
     atomic_write,
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.system import System
-
-with deferred(__name__):
-    from batchlab.result import recorded
 
 
 __all__ = [

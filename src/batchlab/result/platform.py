@@ -11,7 +11,7 @@ import polars as pl
 
 from batchlab._kernel import ApplicationJobs, run_job_alone
 from batchlab.core import rules
-from batchlab.core.lazy import deferred
+from batchlab.core.late import platform_network_model as network_model
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError
 from batchlab.workload.requests import amounts, application_jobs
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from batchlab.workload.workload import Workload
 
     Numbers = npt.NDArray[np.uint32]
-
-with deferred(__name__):
-    from batchlab.platform import network_model
 
 
 __all__ = ["interference_table", "links_table", "messages_table", "overview", "utilisation_tables"]

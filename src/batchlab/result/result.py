@@ -8,7 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.core.lazy import deferred, import_late
+from batchlab.core.late import result_archive as archive
+from batchlab.core.late import result_manifest
+from batchlab.core.late import result_output as output
+from batchlab.core.late import result_why_split as waiting
+from batchlab.core.late import result_why_summary as waiting_summary
+from batchlab.core.late import result_why_wait as waits
+from batchlab.core.late import result_why_why as answers
+from batchlab.core.lazy import import_late
 from batchlab.core.outputs import source_of
 from batchlab.core.text_tables import Page
 from batchlab.errors import ResultError
@@ -40,14 +47,6 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
-
-with deferred(__name__):
-    from batchlab.result import archive, output
-    from batchlab.result import manifest as result_manifest
-    from batchlab.result.why import split as waiting
-    from batchlab.result.why import summary as waiting_summary
-    from batchlab.result.why import wait as waits
-    from batchlab.result.why import why as answers
 
 
 __all__ = ["Result"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from batchlab.core.lazy import deferred
+from batchlab.core.late import core_markup as markup
 from batchlab.core.text_tables import Facts, Table, render
 from batchlab.core.units import (
     format_amounts,
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload.event_stream import EventStream
     from batchlab.workload.workload import Workload
-
-with deferred(__name__):
-    from batchlab.core import markup
 
 
 __all__ = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from batchlab.core.lazy import deferred
+from batchlab.core.late import policy_orders as orders
+from batchlab.core.late import policy_schedulers as schedulers
 from batchlab.errors import one_line
 from batchlab.policy.registry import DISCIPLINES
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.system.system import System
-
-with deferred(__name__):
-    from batchlab.policy import orders, schedulers
 
 
 __all__ = ["named", "never_preempts", "unused_by_policy", "weighs"]

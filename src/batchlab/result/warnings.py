@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from batchlab.core.lazy import deferred
+from batchlab.core.late import result_unused
+from batchlab.core.late import workload_attributes as attributes
+from batchlab.core.late import workload_calendar_time as calendar_time
+from batchlab.core.late import workload_event_rules as event_rules
 from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 
@@ -19,10 +22,6 @@ if TYPE_CHECKING:
     from batchlab.system.system import System
     from batchlab.workload import EventStream, Workload
     from batchlab.workload.header import Header
-
-with deferred(__name__):
-    from batchlab.result import unused as result_unused
-    from batchlab.workload import attributes, calendar_time, event_rules
 
 
 __all__ = ["BEGINNING", "LogFacts", "no_jobs", "unlike_log", "warnings_by", "warnings_in", "warnings_of"]

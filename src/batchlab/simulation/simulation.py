@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab import _kernel
-from batchlab.core.lazy import deferred
+from batchlab.core.late import core_markup as markup
 from batchlab.core.units import format_duration
 from batchlab.errors import SimulationError, one_line, shown
 from batchlab.options import RunOptions
@@ -22,9 +22,6 @@ from batchlab.simulation.snapshot import Snapshot, digest_of_run
 from batchlab.simulation.status import Gauges, Status, columns_of, shares_in_use
 from batchlab.system.given import check_types
 from batchlab.workload.requests import on_system
-
-with deferred(__name__):
-    from batchlab.core import markup
 
 if TYPE_CHECKING:
     import os

@@ -12,18 +12,15 @@ from pathlib import Path
 
 from batchlab.core.arguments import checked
 from batchlab.core.documents import DocumentReader, shown_path
-from batchlab.core.lazy import deferred, import_late
+from batchlab.core.late import platform as batchlab_platform
+from batchlab.core.late import platform_machines
+from batchlab.core.late import platform_toml_format as toml_format
+from batchlab.core.lazy import import_late
 from batchlab.core.outputs import output, remember_source, source_of
 from batchlab.core.vocabulary import GENERATOR
 from batchlab.errors import SystemDescriptionError, shown
 from batchlab.system import formats, machines
 from batchlab.system.system import System, check_system
-
-with deferred(__name__):
-    from batchlab import platform as batchlab_platform
-    from batchlab.platform import machines as platform_machines
-    from batchlab.platform import toml_format
-
 
 __all__ = ["located", "read_system", "write_system"]
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from batchlab.core import rules
 from batchlab.core.form import check_fields, reduced
-from batchlab.core.lazy import deferred
+from batchlab.core.late import core_markup as markup
+from batchlab.core.late import system_accounts, system_queues, system_reservations
 from batchlab.core.node_ranges import node_beyond
 from batchlab.errors import SystemDescriptionError, one_line, shown, suggest
 from batchlab.system.fields import (
@@ -37,12 +38,6 @@ if TYPE_CHECKING:
     from batchlab.system.nodes import SleepState
     from batchlab.system.queues import JobQueue, Limit, Partition, Preemption
     from batchlab.system.reservations import Reservation
-
-with deferred(__name__):
-    from batchlab.core import markup
-    from batchlab.system import accounts as system_accounts
-    from batchlab.system import queues as system_queues
-    from batchlab.system import reservations as system_reservations
 
 
 __all__ = ["System", "check_system"]

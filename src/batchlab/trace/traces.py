@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from batchlab.core.arguments import checked
-from batchlab.core.lazy import deferred, make_dir
+from batchlab.core.late import system as batchlab_system
+from batchlab.core.late import workload_header as header
+from batchlab.core.lazy import make_dir
 from batchlab.core.outputs import atomic_write
 from batchlab.errors import TraceError, shown, suggest
 from batchlab.trace import store
@@ -27,10 +29,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from batchlab.system import System
-
-with deferred(__name__):
-    from batchlab import system as batchlab_system
-    from batchlab.workload import header
 
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.core import markup
-from batchlab.core.lazy import deferred
+from batchlab.core.late import result_why_changed as changed
 from batchlab.core.text_tables import Table, render
 from batchlab.core.units import format_duration
 from batchlab.errors import ResultError, shown
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from batchlab.result.why.chain import Chain
     from batchlab.result.why.changed import Earlier, WhatIf
     from batchlab.result.why.wait import Wait
-
-with deferred(__name__):
-    from batchlab.result.why import changed
 
 
 __all__ = ["Why", "why"]
