@@ -1,13 +1,16 @@
 """How well forecasts of starts are calibrated on a made centre, or on a log: the tables of an evaluation.
 
 `python benchmarks/calibration.py centre|LOG:PROCESSORS [--policy SPEC] [--instants N] [--before N]
-[--samples N] [--arrivals none|week]`, such as `CTC-SP2-1996-3.1-cln.swf.gz:338 --policy conservative`. Logs
-are looked for in `../shared/data`. The centre has 64 nodes, two partitions that share eight of them, at most
-eight running jobs per user, and 12,000 jobs of 60 users who each run a share of their limits. `--before` is
-the number of instants of the first two thirds, on which everything is chosen. Minutes.
+[--samples N] [--arrivals none|week] [--starts simulated|log] [--draws METHOD …] [--correlations P …]
+[--picture FILE]`, such as `CTC-SP2-1996-3.1-cln.swf.gz:338 --policy conservative`. Logs are looked for in
+`../shared/data`. The centre has 64 nodes, two partitions that share eight of them, at most eight running jobs
+per user, and 12,000 jobs of 60 users who each run a share of their limits. `--before` is the number of
+instants of the first two thirds, on which everything is chosen. `--picture` draws the reliability diagram.
+Minutes.
 """
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 from measure import SHARED, cpu_time
@@ -43,12 +46,19 @@ def centre() -> tuple[bl.Workload, bl.System]:
     return bl.Workload.from_table(table), system
 
 
-def logged(case: str) -> tuple[bl.Workload, bl.System]:
-    """Return the jobs of a log, and a machine of equal nodes of one processor."""
+def logged(case: str, *, is_real: bool) -> tuple[bl.Workload, bl.System]:
+    """Return the jobs of a log, for its own starts or a replay, and a machine of one-processor nodes."""
     name, _, processors = case.rpartition(":")
     system = bl.System.homogeneous(nodes=int(processors), resources={"core": 1})
-    # Otherwise the limit of a job that overran is its true run time.
-    return bl.read_swf(SHARED / "data" / name, overrun="cut"), system
+    # Otherwise the limit of a job that overran is its true run time; a run that is cut ends too early.
+    overrun = "keep" if is_real else "cut"
+    return bl.read_swf(SHARED / "data" / name, overrun=overrun), system
+
+
+def draw(evaluation: bl.forecast.Evaluation, path: Path) -> None:
+    """Draw the reliability diagram."""
+    axes = evaluation.plot()
+    axes.figure.savefig(path, dpi=160)
 
 
 def main() -> None:
@@ -60,8 +70,14 @@ def main() -> None:
     parser.add_argument("--before", type=int, default=500)
     parser.add_argument("--samples", type=int, default=60)
     parser.add_argument("--arrivals", choices=["none", "week"], default="none")
+    parser.add_argument("--draws", nargs="+", default=["user_request", "user"])
+    parser.add_argument("--correlations", nargs="+", type=float, default=[1.0, 0.8])
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--starts", choices=["simulated", "log"], default="simulated")
     options = parser.parse_args()
-    workload, system = centre() if options.case == "centre" else logged(options.case)
+    workload, system = (
+        centre() if options.case == "centre" else logged(options.case, is_real=options.starts == "log")
+    )
     spent, found = cpu_time(
         lambda: bl.forecast.evaluate(
             workload,
@@ -69,12 +85,17 @@ def main() -> None:
             options.policy,
             instants=options.instants,
             calibration_instants=options.before,
+            starts=options.starts,
             samples=options.samples,
+            draws=options.draws,
+            correlations=options.correlations,
             arrivals=options.arrivals,
             threads=1,
         )
     )
     print(f"{found}\n\n{spent:.0f} s of CPU time")
+    if options.picture:
+        draw(found, options.picture)
 
 
 if __name__ == "__main__":

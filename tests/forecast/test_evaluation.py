@@ -93,6 +93,8 @@ def test_the_same_for_one_seed(evaluation: bl.forecast.Evaluation, monkeypatch: 
         ({"draws": ("all",)}, "draws"),
         ({"correlations": (2,)}, "correlations"),
         ({"arrivals": "day"}, "arrivals = 'day'"),
+        ({"starts": "real"}, "starts = 'real'"),
+        ({"starts": "log"}, "starts = 'log'; needs the column start_time"),
         ({"samples": 0}, "samples = 0"),
     ],
 )
@@ -107,6 +109,56 @@ def test_nobody_waits() -> None:
     large = bl.System.homogeneous(nodes=8000, resources={"core": 1})
     with pytest.raises(bl.SimulationError, match="no job waits between"):
         bl.forecast.evaluate(WORKLOAD, large, "easy")
+
+
+def logged() -> bl.Workload:
+    """Give the jobs with the starts of a run under fcfs, as a log has them."""
+    run = bl.simulate(WORKLOAD, SYSTEM, "fcfs")
+    return bl.Workload.from_table(WORKLOAD.jobs.with_columns(run.jobs["start_time"]))
+
+
+def test_starts_of_the_log_are_forecast_exactly_by_its_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With true run times under fcfs, where no later arrival matters; under easy the log differs."""
+    monkeypatch.setattr("batchlab.forecast.evaluation.has_regression", lambda: False)
+    workload = logged()
+
+    def found(policy: str) -> dict[str, float]:
+        evaluation = bl.forecast.evaluate(
+            workload,
+            SYSTEM,
+            policy,
+            starts="log",
+            instants=20,
+            calibration_instants=10,
+            draws=("true",),
+            correlations=(1.0,),
+            samples=2,
+            threads=1,
+        )
+        assert evaluation.left_out == 0
+        return dict(evaluation.scores.select("method", "median_error").iter_rows())
+
+    assert found("fcfs")["forecast"] == 0.0
+    assert found("easy")["forecast"] > 600.0
+
+
+def test_states_that_the_machine_cannot_hold_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log is of eight nodes; on seven of them some of its states are possible, on one none."""
+    monkeypatch.setattr("batchlab.forecast.evaluation.has_regression", lambda: False)
+    workload = logged()
+
+    def evaluated(nodes: int) -> bl.forecast.Evaluation:
+        system = bl.System.homogeneous(nodes=nodes, resources={"core": 1})
+        return bl.forecast.evaluate(
+            workload, system, "easy", starts="log", instants=40, calibration_instants=20, samples=5, threads=1
+        )
+
+    seven = evaluated(7)
+    assert 0 < seven.left_out < 40
+    assert seven.instants + seven.left_out == 40
+    assert f"{seven.left_out} left out" in str(seven)
+    with pytest.raises(bl.SimulationError, match="no instant can be forecast"):
+        evaluated(1)
 
 
 def test_scores_by_hand() -> None:

@@ -13,6 +13,7 @@ __all__ = [
     "FAIR_SHARE_RULES",
     "FAVOURED_SIZES",
     "FORECAST_ARRIVALS",
+    "FORECAST_STARTS",
     "GENERATOR",
     "INTERNAL_EVENTS",
     "INVALID_ACTIONS",
@@ -47,6 +48,7 @@ __all__ = [
     "FairShareRuleName",
     "FavouredSize",
     "ForecastArrivals",
+    "ForecastStarts",
     "InternalEvent",
     "InvalidAction",
     "JobCheck",
@@ -177,6 +179,10 @@ DRAW_METHODS: tuple[DrawMethod, ...] = get_args(DrawMethod)
 ForecastArrivals = Literal["none", "week"]
 FORECAST_ARRIVALS: tuple[ForecastArrivals, ...] = get_args(ForecastArrivals)
 """Which jobs arrive in the samples of a forecast."""
+
+ForecastStarts = Literal["simulated", "log"]
+FORECAST_STARTS: tuple[ForecastStarts, ...] = get_args(ForecastStarts)
+"""With which starts an evaluation compares forecasts."""
 
 OrderAtInstant = Literal["completions_first", "arrivals_first", "event_by_event"]
 ORDERS_AT_INSTANT: tuple[OrderAtInstant, ...] = get_args(OrderAtInstant)

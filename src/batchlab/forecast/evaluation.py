@@ -13,8 +13,8 @@ import polars as pl
 from batchlab.core import rules, text_tables
 from batchlab.core.lazy import import_late
 from batchlab.core.random_streams import stream
-from batchlab.core.vocabulary import DRAW_METHODS, FORECAST_ARRIVALS
-from batchlab.errors import SimulationError
+from batchlab.core.vocabulary import DRAW_METHODS, FORECAST_ARRIVALS, FORECAST_STARTS
+from batchlab.errors import SimulationError, WorkloadError
 from batchlab.forecast.baselines import BoostedWaits, WaitBounds, WaitHistory, queue_lengths
 from batchlab.forecast.conformal import Adjustment
 from batchlab.forecast.draws import JobKinds, ShareForest, has_regression
@@ -28,7 +28,8 @@ from batchlab.forecast.scores import (
     sample_quantiles,
 )
 from batchlab.forecast.situation import SAMPLES, WEEK, Situation, threads_of
-from batchlab.simulation.simulation import Simulation, simulate
+from batchlab.forecast.truth import truth_of
+from batchlab.workload.columns import powers_of_two
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from batchlab.core.random_streams import Floats, Integers
-    from batchlab.core.vocabulary import DrawMethod, ForecastArrivals
+    from batchlab.core.vocabulary import DrawMethod, ForecastArrivals, ForecastStarts
+    from batchlab.forecast.truth import Starts, States
     from batchlab.policy import Policy
     from batchlab.seam.components import Scheduler
     from batchlab.system import System
@@ -48,6 +50,9 @@ __all__ = ["Evaluation", "evaluate"]
 
 Method: TypeAlias = "tuple[DrawMethod, float]"
 """A way to draw run times, and the correlation of the draws."""
+
+_Part: TypeAlias = "tuple[Integers, Floats, Floats, dict[str, Floats]]"
+"""Rows, the instant of each, features, and the forecasts of each method at one instant."""
 
 _HOUR, _DAY = 3600.0, 86_400.0
 _BLOCKS, _TOLERANCE = 5, 0.03
@@ -64,6 +69,9 @@ class Evaluation:
     ----------
     instants, cases
         The numbers of test instants, and of waiting jobs at these.
+    left_out
+        The number of test instants that were left out, since the jobs that ran in the log do not fit the
+        machine.
     chosen
         What was chosen before the last third: ``draws``, ``correlation``, and whether forecasts are
         ``adjusted``.
@@ -80,6 +88,7 @@ class Evaluation:
 
     instants: int
     cases: int
+    left_out: int
     chosen: Mapping[str, object]
     scores: pl.DataFrame
     classes: pl.DataFrame
@@ -90,7 +99,7 @@ class Evaluation:
 
     def __str__(self) -> str:
         facts = [
-            ("instants", f"{self.instants:,}"),
+            ("instants", f"{self.instants:,}" + (f", {self.left_out:,} left out" if self.left_out else "")),
             ("cases", f"{self.cases:,} waiting jobs"),
             ("chosen", ", ".join(f"{name} = {value}" for name, value in self.chosen.items())),
         ]
@@ -151,6 +160,7 @@ def evaluate(
     *,
     instants: int = 500,
     calibration_instants: int = 500,
+    starts: ForecastStarts = "simulated",
     samples: int = 60,
     draws: Sequence[DrawMethod] = ("user_request", "user"),
     correlations: Sequence[float] = (1.0, 0.8),
@@ -159,7 +169,7 @@ def evaluate(
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Evaluation:
-    """Evaluate forecasts on a log: the truth is its replay under the policy.
+    """Evaluate forecasts on a log: the truth is its replay under the policy, or the log itself.
 
     Instants are drawn uniformly from the times at which a job waits: in the first two thirds of the log, but
     for the first sixth, for choices and adjustments, and in the last third for the scores. At each instant
@@ -168,12 +178,18 @@ def evaluate(
     Parameters
     ----------
     workload
-        The jobs. Read logs with ``overrun="cut"``: other limits contain true run times.
+        The jobs. Read logs with ``overrun="cut"``: other limits contain true run times. With the starts of
+        the log read it with ``overrun="keep"``, since runs that are cut leave the machine too early.
     system, policy
         The machine and the policy.
     instants, calibration_instants
         The numbers of instants in the last third and before it. The standard error of the coverage is 3 to 4
         points with 200 instants of a log with long queues: take 400 or more to choose by.
+    starts
+        ``"simulated"``: the starts of the replay. ``"log"``: those that the log recorded. Each forecast then
+        begins in the state that the log had at the instant: the same jobs run, the same jobs wait, and the
+        policy decides from the next event on. The allocator places the running jobs. Jobs that never started
+        are left out.
     samples
         The samples of a forecast.
     draws, correlations
@@ -199,12 +215,13 @@ def evaluate(
     Raises
     ------
     SimulationError
-        If an argument is invalid, or no job waits in the periods of the instants.
+        If an argument is invalid, no job waits in the periods of the instants, or the log has no starts.
     MissingExtraError
         If draws have ``"forest"`` and scikit-learn is not installed.
     """
     count = rules.check(SimulationError, "instants", instants, rules.COUNT)
     first = rules.check(SimulationError, "calibration_instants", calibration_instants, rules.COUNT)
+    rules.check(SimulationError, "starts", starts, rules.OneOf(FORECAST_STARTS))
     rules.check(SimulationError, "samples", samples, SAMPLES)
     rules.check(SimulationError, "seed", seed, rules.SEED)
     rules.check(SimulationError, "arrivals", arrivals, rules.OneOf(FORECAST_ARRIVALS))
@@ -213,108 +230,83 @@ def evaluate(
     chance = rules.List(rules.PROBABILITY, "chances", is_empty_valid=False)
     rules.check(SimulationError, "correlations", correlations, chance)
     threads = threads_of(threads)
-    truth = simulate(workload, system, policy).jobs
-    replay = _Replay.of(workload, truth)
+    truth, states = truth_of(starts, workload, system, policy)
     begin, end = workload.first_submission, workload.last_submission
     warm, last = begin + (end - begin) / 6, begin + 2 * (end - begin) / 3
-    early = replay.instants(warm, last, first, stream(seed, "calibration instants"))
-    late = replay.instants(last, end, count, stream(seed, "test instants"))
+    early = truth.instants(warm, last, first, stream(seed, "calibration instants"))
+    late = truth.instants(last, end, count, stream(seed, "test instants"))
     total = len(early) + len(late)
-    simulation, kinds = Simulation(workload, system, policy), JobKinds.of(workload)
-    walk = _Walk(simulation, kinds, replay, samples, arrivals, seed, threads)
+    walk = _Walk(states, JobKinds.of(workload), truth, samples, arrivals, seed, threads)
     methods: list[Method] = [*product(draws, correlations)]
     calibrated = walk.along(early, methods, lambda done: progress and progress(done, total))
     chosen, is_adjusted = calibrated.choose(methods)
     tested = walk.along(late, [chosen], lambda done: progress and progress(len(early) + done, total))
-    return _scored(calibrated, tested, chosen, is_adjusted=is_adjusted)
-
-
-@dataclass(frozen=True, eq=False)
-class _Replay:
-    """When the jobs of a log were submitted and started in its replay; infinite if never."""
-
-    submit_time: Floats
-    start_time: Floats
-    order: Integers
-
-    @classmethod
-    def of(cls, workload: Workload, truth: pl.DataFrame) -> _Replay:
-        start = truth["start_time"].fill_null(math.inf).to_numpy()
-        started = np.argsort(start, kind="stable")
-        return cls(workload.jobs["submit_time"].to_numpy(), start, started[np.isfinite(start[started])])
-
-    def instants(self, begin: float, end: float, count: int, random: np.random.Generator) -> Floats:
-        """Draw instants uniformly from the times at which a job waits.
-
-        Raises
-        ------
-        SimulationError
-            If no job waits in this period.
-        """
-        waits = np.isfinite(self.start_time) & (self.start_time > self.submit_time)
-        low, high = np.clip(self.submit_time[waits], begin, end), np.clip(self.start_time[waits], begin, end)
-        order = np.argsort(low, kind="stable")
-        low, high = low[order], np.maximum.accumulate(high[order])
-        opens = np.append(True, low[1:] > high[:-1]) if len(low) else np.zeros(0, bool)
-        starts = low[opens]
-        ends = np.append(high[np.flatnonzero(opens)[1:] - 1], high[-1:])
-        spans = np.cumsum(ends - starts)
-        if not len(spans) or spans[-1] <= 0:
-            rule = "there is nothing to forecast. Take a busier log or a smaller machine"
-            raise SimulationError(f"evaluate(): no job waits between {begin:g} and {end:g} s; {rule}.")
-        at = np.sort(random.uniform(0.0, spans[-1], count))
-        place = np.minimum(np.searchsorted(spans, at, side="right"), len(spans) - 1)
-        found: Floats = starts[place] + (at - (spans[place] - (ends - starts)[place]))
-        return found
+    return _scored(calibrated, tested, chosen, is_adjusted=is_adjusted, left_out=walk.left_out)
 
 
 @dataclass(eq=False)
 class _Walk:
     """Moves a simulation along ascending instants, and forecasts at each."""
 
-    simulation: Simulation
+    states: States
     kinds: JobKinds
-    replay: _Replay
+    truth: Starts
     samples: int
     arrivals: ForecastArrivals
     seed: int
     threads: int
 
     def __post_init__(self) -> None:
-        submit, start = self.replay.submit_time, self.replay.start_time
+        submit, start = self.truth.submit_time, self.truth.start_time
         lengths = queue_lengths(submit, start, submit)
-        length = np.floor(np.log2(np.maximum(lengths, 1))).astype(np.int64)
-        past = submit, start, self.replay.order
+        past = submit, start, self.truth.order
         self.baselines: dict[str, WaitHistory | WaitBounds] = {
             "past waits, size class": WaitHistory(self.kinds.size, *past),
-            "past waits, queue length": WaitHistory(length, *past),
+            "past waits, queue length": WaitHistory(powers_of_two(lengths), *past),
             "binomial bounds, size class": WaitBounds(self.kinds.size, *past),
         }
-        self.number = 0
+        self.number = self.left_out = 0
         self.forest: ShareForest | None = None
 
     def along(self, times: Floats, methods: Sequence[Method], report: Callable[[int], object]) -> _Forecasts:
         """Forecast at these times by several methods and the baselines."""
-        parts: list[tuple[Integers, Floats, Floats, dict[str, Floats]]] = []
+        parts: list[_Part] = []
+        why = "no waiting job can run on this machine"
+        self.left_out = 0
         for done, at in enumerate(times.tolist()):
-            self.simulation.run_until(at)
-            situation = Situation.of(self.simulation, at, self.kinds)
-            waiting = situation.waiting[np.isfinite(self.replay.start_time[situation.waiting])]
-            self.number += 1
-            if len(waiting):
-                found = self._forecasts(situation, waiting, methods)
-                features = self._features(situation, waiting, found[_PLAN][MEDIAN])
-                parts.append((waiting, np.full(len(waiting), at), features, found))
+            try:
+                parts += self._part(at, methods)
+            except WorkloadError as error:
+                why, self.left_out = str(error), self.left_out + 1
             report(done + 1)
+        if not parts:
+            raise SimulationError(f"evaluate(): no instant can be forecast. At the last one: {why}")
         rows, at = (np.concatenate([each[place] for each in parts]) for place in (0, 1))
         instant = np.repeat(np.arange(len(parts)), [len(each[0]) for each in parts])
         features = np.concatenate([each[2] for each in parts], axis=1)
         forecasts = {name: np.concatenate([each[3][name] for each in parts], axis=1) for name in parts[0][3]}
-        return _Forecasts(Cases(instant, rows, self.replay.start_time[rows] - at), features, forecasts)
+        return _Forecasts(Cases(instant, rows, self.truth.start_time[rows] - at), features, forecasts)
+
+    def _part(self, at: float, methods: Sequence[Method]) -> list[_Part]:
+        """Forecast at one time; nothing if no waiting job is known to have started.
+
+        Raises
+        ------
+        WorkloadError
+            If the machine cannot be in the state of this time.
+        """
+        self.number += 1
+        situation = Situation.of(self.states.at(at), at, self.kinds)
+        waiting = situation.waiting[np.isfinite(self.truth.start_time[situation.waiting])]
+        if not len(waiting):
+            return []
+        found = self._forecasts(situation, waiting, methods)
+        features = self._features(situation, waiting, found[_PLAN][MEDIAN])
+        return [(waiting, np.full(len(waiting), at), features, found)]
 
     def _features(self, situation: Situation, waiting: Integers, plan: Floats) -> Floats:
         """Return what a regression knows of each waiting job: float64, shape (features, jobs)."""
-        at, submit, kinds = situation.known.at, self.replay.submit_time, self.kinds
+        at, submit, kinds = situation.known.at, self.truth.submit_time, self.kinds
         queue = situation.waiting[np.argsort(submit[situation.waiting], kind="stable")]
         work = np.cumsum(kinds.tasks[queue] * kinds.limit[queue])
         before = np.searchsorted(submit[queue], submit[waiting], side="left")
@@ -338,7 +330,7 @@ class _Walk:
     ) -> dict[str, Floats]:
         at, seed = situation.known.at, self.seed + self.number
         until = at + WEEK if self.arrivals == "week" else math.inf
-        alone = self.simulation.fork(arrivals="none")
+        alone = situation.simulation.fork(arrivals="none")
         futures = [alone] if self.arrivals == "none" else situation.futures(self.arrivals, until)
         found: dict[str, Floats] = {}
         for method, correlation in methods:
@@ -417,7 +409,9 @@ def _name(method: Method) -> str:
     return f"{method[0]}, {method[1]:g}"
 
 
-def _scored(calibrated: _Forecasts, tested: _Forecasts, chosen: Method, *, is_adjusted: bool) -> Evaluation:
+def _scored(
+    calibrated: _Forecasts, tested: _Forecasts, chosen: Method, *, is_adjusted: bool, left_out: int
+) -> Evaluation:
     """Score the methods on the test instants; everything fitted is of the calibration instants."""
     own = _name(chosen)
     adjusted = calibrated.adjustment(own).apply(tested.by_method[own])
@@ -454,6 +448,7 @@ def _scored(calibrated: _Forecasts, tested: _Forecasts, chosen: Method, *, is_ad
     return Evaluation(
         len(np.unique(tested.cases.instant)),
         len(tested.cases),
+        left_out,
         known,
         pl.DataFrame(scores),
         pl.DataFrame(classes),

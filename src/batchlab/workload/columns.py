@@ -86,8 +86,12 @@ def size_classes(jobs: pl.DataFrame) -> npt.NDArray[np.int64]:
     numpy.ndarray
         int64, shape (jobs,): 1, 2, 4 (3 and 4 tasks), 8 (5 to 8 tasks), and so on.
     """
-    tasks = jobs["tasks"].to_numpy().astype(np.float64)
-    classes: npt.NDArray[np.int64] = 2 ** np.ceil(np.log2(np.maximum(tasks, 1.0))).astype(np.int64)
+    return powers_of_two(jobs["tasks"].to_numpy())
+
+
+def powers_of_two(counts: npt.NDArray[np.number]) -> npt.NDArray[np.int64]:
+    """Return the class of each number: the smallest power of two that is not below it; 1 for 0."""
+    classes: npt.NDArray[np.int64] = 2 ** np.ceil(np.log2(np.maximum(counts, 1.0))).astype(np.int64)
     return classes
 
 
