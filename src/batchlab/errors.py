@@ -37,12 +37,14 @@ import re
 import reprlib
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 __all__ = [
     "AdequacyError",
     "AlgorithmError",
     "ApplicationError",
+    "Argument",
     "BatchlabError",
     "BridgeError",
     "ClusterError",
@@ -79,11 +81,67 @@ _LONGEST_MESSAGE = 2000
 _LONGEST_END = 600
 
 
-class BatchlabError(Exception):
-    """The base of every error that batchlab raises; a message above 2000 characters loses its middle."""
+# An argument at the start of a message, with the entry inside it: "groups[2]", "performance['core']".
+_SUBJECT = re.compile(r"([a-z]\w*)((?:\[[^]]*\]|\.\w+)*) = |([a-z]\w*): ")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument that a message mentions: ``kind='cdf'`` in Python, its option on a command line.
+
+    Parameters
+    ----------
+    name
+        The name.
+    value
+        The value as Python writes it; empty if the message does not give one.
+    to
+        The function that takes it, if it is another one than the function that raised: the mention is then
+        the next step, to pass this argument to that function.
+    python
+        What a program passes, if only a command line has this argument.
+    """
+
+    name: str
+    value: str = ""
+    to: str = ""
+    python: str = ""
 
     def __str__(self) -> str:
-        return as_message(super().__str__())
+        text = self.python or (f"{self.name}={self.value}" if self.value else self.name)
+        return f"pass {text} to {self.to}" if self.to else text
+
+
+class BatchlabError(Exception):
+    """The base of every error that batchlab raises; a message above 2000 characters loses its middle.
+
+    Parameters
+    ----------
+    parts
+        The parts of the message, in their order: texts, and arguments that it mentions. If the value of an
+        argument is wrong, the message begins with it: ``name = value; rule. Next step.``
+    """
+
+    def __init__(self, *parts: object) -> None:
+        super().__init__(*parts)
+
+    def __str__(self) -> str:
+        return self.worded(str)
+
+    def worded(self, word: Callable[[Argument], str]) -> str:
+        """Return the message, with the words of a front end for the arguments that it mentions."""
+        text = ""
+        for part in self.args:
+            added = word(part) if isinstance(part, Argument) else str(part)
+            is_first = isinstance(part, Argument) and bool(part.to) and (not text or text.endswith(". "))
+            text += added[:1].upper() + added[1:] if is_first else added
+        return as_message(text)
+
+    @property
+    def subject(self) -> tuple[str, str]:
+        """The argument whose value is wrong, and the entry inside it; both are empty if there is none."""
+        found = _SUBJECT.match(str(self.args[0]) if self.args else "")
+        return (found[1] or found[3], found[2] or "") if found else ("", "")
 
 
 class WorkloadError(BatchlabError, ValueError):

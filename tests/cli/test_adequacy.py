@@ -85,14 +85,14 @@ def test_a_run_and_its_log(log: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (["bf_a.csv", "none.csv"], "none.csv: is not there. Give the folder of a run"),
         (["bf_a.csv", "."], "jobs.csv: is not there"),
         (["bf_a.csv"], "Missing argument 'MODEL'"),
-        (["bf_a.csv", "bf_b.csv", "--tolerance", "-1"], "tolerance for submit_time = -1.0; must be"),
+        (["bf_a.csv", "bf_b.csv", "--tolerance", "-1"], "--tolerance: submit_time = -1.0; must be"),
         (
             ["bf_a.csv", "bf_b.csv", "--reference", "-1"],
-            "reference = -1.0; must be a finite number of seconds >= 0",
+            "--reference: -1.0; must be a finite number of seconds >= 0",
         ),
         (
             ["bf_a.csv", "bf_b.csv", "--reference", "nan"],
-            "reference = nan; must be a finite number of seconds >= 0",
+            "--reference: nan; must be a finite number of seconds >= 0",
         ),
         (["bf_a.csv", "bf_b.csv", "--reference", "short.csv"], "220 jobs in bf_a.csv, 219 in short.csv"),
         (["bf_a.csv", "bf_b.csv", "--report", "no/a.html"], "is no file in a directory that is there"),

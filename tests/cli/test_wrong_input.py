@@ -55,7 +55,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             [*LIKE, "--performance", "core=1e308"],
-            "performance['core'] = 1e+308; must be a number of GFLOP per second from 0 to 10^18",
+            "--performance: core = 1e+308; must be a number of GFLOP per second from 0 to 10^18",
         ),
         (
             [*LIKE, "--performance", "core=1,core=2"],

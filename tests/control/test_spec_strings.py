@@ -78,7 +78,7 @@ def test_every_rule_is_there() -> None:
         ("constant(-1)", "value = -1; must be a finite number > 0."),
         ("random(1.5, 0)", "up = 1.5; must be a number from 0 to 1."),
         ("random(1, 0, coins=[1])", "coins = (1,); must be numbers >= 0 and < 1."),
-        ("random(1, 0, seed=-1)", "seed = -1; must be a whole number from 0 to 2^64 - 1, or None."),
+        ("random(1, 0, seed=-1)", "seed = -1; must be a whole number from 0 to 2^64 - 1."),
         ("ondemand(threshold=0)", "threshold = 0; must be a number > 0 and <= 1."),
         ("ondemand(interval=0)", "interval = 0; must be a finite number of seconds > 0."),
         ("schedutil(window=-1)", "window = -1; must be a finite number of seconds > 0."),

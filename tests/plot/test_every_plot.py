@@ -247,7 +247,7 @@ def test_power_must_have_been_observed() -> None:
     other = replace(result, observations={"power": result.timeline})
     for without in (result, other):
         with pytest.raises(
-            ResultError, match="has no observations of power; run it with --power, or pass simulate"
+            ResultError, match=r"has no observations of power; pass observers=\{'power': Power"
         ):
             bl.plot.power(without)
 

@@ -115,7 +115,7 @@ def _allowed(tolerance: Tolerance, fields: tuple[str, ...]) -> dict[str, float]:
     for name, value in given.items():
         if name not in fields:
             raise AdequacyError(f"tolerance: {shown(name)} is not compared.{suggest(str(name), fields)}")
-        rules.check(AdequacyError, f"tolerance for {name}", value, rules.NOT_NEGATIVE)
+        rules.check(AdequacyError, f"tolerance[{name!r}]", value, rules.NOT_NEGATIVE)
     return {name: float(given.get(name, 0.0)) for name in fields}
 
 

@@ -100,6 +100,8 @@ def adequacy(
     seconds, repeated = _reference(reference or (), real)
     for folder in (real, model, *map(Path, repeated)):
         outputs.protect_set(folder)
+    for given in filter(lambda each: not Path(each).exists(), repeated):
+        raise wrong_usage(f"{given} is not there; give seconds, or the folder of a run.", "--reference")
     options = _options([str(real), str(model), *repeated], reading.given)
     runs: Mapping[str, Source] = {path: measure.read(path, **given) for path, given in options.items()}
     _check_jobs(runs)

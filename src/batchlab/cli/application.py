@@ -13,6 +13,7 @@ from batchlab.cli.failure import explain
 from batchlab.cli.guarded import guard
 from batchlab.cli.options import completed_words
 from batchlab.cli.process import INTERRUPTED
+from batchlab.cli.wording import CommandOptions
 
 __all__ = ["answer", "application", "command_of"]
 
@@ -101,6 +102,7 @@ def answer(words: list[str]) -> int:
         The exit code.
     """
     process.prepare()
+    command = None
     try:
         command = typer.main.get_command(application(words))
         # The command line is passed on for the manifest.
@@ -111,7 +113,8 @@ def answer(words: list[str]) -> int:
             process.discard()
             return 0
         process.discard_unwritable(error)
-        return explain(error, " ".join(["batchlab", *(word for word in words[:1] if word in COMMANDS)]))
+        path, options = _named(command, words)
+        return explain(error, " ".join(["batchlab", *path]), options)
     finally:
         if "batchlab.cli.spooled" in sys.modules:
             from batchlab.cli.spooled import discard_spooled  # noqa: PLC0415  # most logs are files
@@ -121,3 +124,14 @@ def answer(words: list[str]) -> int:
         # typer has caught the interruption.
         return explain(KeyboardInterrupt())
     return code if isinstance(code, int) else 0
+
+
+def _named(command: Any, words: list[str]) -> tuple[list[str], CommandOptions]:  # noqa: ANN401  # typer brings its own click
+    """Return the names of the command that the words name, and its options."""
+    path: list[str] = []
+    for word in words:
+        inner = getattr(command, "commands", {}).get(word)
+        if inner is None:
+            break
+        path, command = [*path, word], inner
+    return path, CommandOptions() if command is None else CommandOptions.of(command, words)

@@ -7,10 +7,10 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from batchlab.cli.failure import wrong_usage
+from batchlab.cli.failure import naming, wrong_usage
 from batchlab.cli.options import OUTPUT, READING, RULES
 from batchlab.core.declared import Declared, declared, option_of
-from batchlab.errors import BatchlabError, SimulationError
+from batchlab.errors import SimulationError
 from batchlab.options import RunOptions
 from batchlab.options.run_options import RECORDED
 from batchlab.workload.log_options import ReadingOptions, check_reading
@@ -98,11 +98,8 @@ def value_of(option: Declared, given: Any, check: Callable[[Mapping[str, object]
         Wrong usage of the option.
     """
     value = option.of_text(given)
-    try:
+    with naming(option.option):
         check({option.name: value})
-    except BatchlabError as error:
-        message = str(error).removeprefix(f"{option.name} = ")
-        raise wrong_usage(message, option.option) from None
     return value
 
 

@@ -10,7 +10,7 @@ import typer
 
 from batchlab.cli.comparison import ExperimentRequest, run_and_write
 from batchlab.cli.declared_options import check_kept, takes_reading_options, takes_run_options
-from batchlab.cli.failure import check_directory, check_report, wrong_usage
+from batchlab.cli.failure import check_directory, check_report, naming, wrong_usage
 from batchlab.cli.guarded import check_named
 from batchlab.cli.node_events import with_outages
 from batchlab.cli.options import (  # typer reads the annotations
@@ -230,7 +230,8 @@ def compare(
 
 def _policies(specs: Sequence[str], machine: MachineRequest) -> dict[str, Policy]:
     """Parse the policies before a long log is read; the policy of the machine's configuration is first."""
-    policies = {str(each): each for each in map(load.policy_of, specs)}
+    with naming("--policy"):
+        policies = {str(each): each for each in map(load.policy_of, specs)}
     if len(policies) < len(specs):
         raise wrong_usage(
             f"names a policy twice; different are: {', '.join(policies)}. Leave one out.", "--policy"

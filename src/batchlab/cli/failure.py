@@ -4,7 +4,8 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import typer
 
 import batchlab.errors
 from batchlab.cli.process import INTERRUPTED, print_interrupted
+from batchlab.cli.wording import CommandOptions
 from batchlab.core.late import cli_spooled as spooled
 from batchlab.core.late import core_python_file as python_file
 from batchlab.core.late import report_interactive as interactive
@@ -32,6 +34,7 @@ __all__ = [
     "is_seed",
     "is_table",
     "missing",
+    "naming",
     "wrong_usage",
 ]
 
@@ -44,7 +47,7 @@ SEVERAL_VALUES = {"--route": "needs two hosts, SOURCE TARGET: --route node0 node
 _COMMAND_LINE_ERROR = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
-def explain(error: BaseException, command: str = "batchlab") -> int:
+def explain(error: BaseException, command: str = "batchlab", options: CommandOptions | None = None) -> int:
     """Print the error that ended a command, in one line.
 
     Parameters
@@ -53,6 +56,8 @@ def explain(error: BaseException, command: str = "batchlab") -> int:
         The error.
     command
         The command in the hint ``See … --help``, unless the error names one.
+    options
+        The options of the command.
 
     Returns
     -------
@@ -64,7 +69,7 @@ def explain(error: BaseException, command: str = "batchlab") -> int:
         return error.code if isinstance(error.code, int) else _FAILED
     if os.environ.get(_SHOW_TRACEBACK):
         traceback.print_exception(error)
-    message, code = _format_error(error, command)
+    message, code = _format_error(error, command, options or CommandOptions())
     if "batchlab.cli.spooled" in sys.modules:
         message = spooled.named_as_given(message)
     if code == INTERRUPTED:
@@ -94,13 +99,22 @@ def code_of_failures(errors: Iterable[str], *, done: int) -> int:
     return _WRONG_USAGE if not done and all(map(_is_bad_input, kinds)) else _FAILED
 
 
-def wrong_usage(message: str, option: str) -> Exception:
-    """Return an error for an option that is valid by itself but not in this combination.
+class _RefusedValue(typer.BadParameter):
+    """An error of the library in the value of an option, which `explain` puts into the option's words."""
+
+    def __init__(self, error: BatchlabError, option: str) -> None:
+        super().__init__(str(error), param_hint=option)
+        self.error = error
+        self.option = option
+
+
+def wrong_usage(problem: str | BatchlabError, option: str) -> Exception:
+    """Return an error for the value of an option.
 
     Parameters
     ----------
-    message
-        The problem and the next step.
+    problem
+        The problem and the next step, or an error of the library that states them.
     option
         The option.
 
@@ -109,7 +123,20 @@ def wrong_usage(message: str, option: str) -> Exception:
     Exception
         The error, for the caller to raise.
     """
-    return typer.BadParameter(message, param_hint=option)
+    if isinstance(problem, BatchlabError):
+        return _RefusedValue(problem, option)
+    return typer.BadParameter(problem, param_hint=option)
+
+
+@contextmanager
+def naming(option: str) -> Iterator[None]:
+    """Name an option in the errors of the library that its value causes."""
+    try:
+        yield
+    except BatchlabError as error:
+        if _place(error) is not None:
+            raise
+        raise wrong_usage(error, option) from error
 
 
 def beside(path: Path) -> str:
@@ -168,6 +195,8 @@ def is_in_directory(value: Path | None) -> Path | None:
     """Raise unless the file's directory exists and is writable; for options."""
     if value is not None and not value.absolute().parent.is_dir():
         raise typer.BadParameter(f"{value.parent} is no directory; make it first, or choose another")
+    if value is not None and value.is_dir():
+        raise typer.BadParameter(f"{value} is a directory; name a file")
     if value is not None and _is_closed(value):
         raise typer.BadParameter(f"{value.parent} may not be written to; choose another directory")
     return value
@@ -224,22 +253,35 @@ def _is_closed(path: Path) -> bool:
     return is_replaced and target.parent.is_dir() and not os.access(target.parent, os.W_OK | os.X_OK)
 
 
-def _format_error(error: BaseException, command: str) -> tuple[str, int]:
+def _format_error(error: BaseException, command: str, options: CommandOptions) -> tuple[str, int]:
     # Python wraps an error in a class body into a RuntimeError.
     if any(isinstance(each, KeyboardInterrupt | typer.Abort) for each in (error, error.__cause__)):
         return "interrupted.", INTERRUPTED
+    if isinstance(error, _RefusedValue):
+        error.param_hint = options.subject(error.error) or error.option
+        error.message = options.text(error.error, error.param_hint)
     if isinstance(error, _COMMAND_LINE_ERROR):
         return _usage(error, command), _WRONG_USAGE
     if isinstance(error, BatchlabError):
-        place = _place(error)
-        code = _WRONG_USAGE if _is_bad_input(type(error)) else _FAILED
-        return str(error) if place is None else f"{place}: {error}", code
+        return _of_library(error, command, options)
     if isinstance(error, MemoryError):
         return "out of memory; try --stream, or a part of the log.", _FAILED
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}.", _FAILED
     return _unexpected(error), _FAILED
+
+
+def _of_library(error: BatchlabError, command: str, options: CommandOptions) -> tuple[str, int]:
+    """Return the message of an error of the library in the words of the command line, and its exit code."""
+    code = _WRONG_USAGE if _is_bad_input(type(error)) else _FAILED
+    place = _place(error)
+    if place is not None:
+        return f"{place}: {error}", code
+    option = options.subject(error)
+    if option is None:
+        return options.text(error), code
+    return _usage(typer.BadParameter(options.text(error, option), param_hint=option), command), _WRONG_USAGE
 
 
 def _is_bad_input(kind: type[BaseException]) -> bool:

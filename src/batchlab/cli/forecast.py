@@ -35,7 +35,9 @@ from batchlab.cli.request import (
     read_log,
 )
 from batchlab.core.late import simulation_simulation as simulations
+from batchlab.core.rules import SECONDS, check
 from batchlab.core.vocabulary import DrawMethod, ForecastArrivals  # as above
+from batchlab.errors import ResultError
 from batchlab.options import RunOptions  # noqa: TC001  # as above
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
@@ -168,6 +170,7 @@ def forecast(
     log = LogRequest.of(located(trace), reading)
     machine = MachineRequest(system, nodes, cores, equivalence)
     simulation = _simulation(log, machine, policy, options)
+    check(ResultError, "at", at, SECONDS)
     simulation.run_until(at)
     shared: dict[str, Any] = {
         "samples": samples,

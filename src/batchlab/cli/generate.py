@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from batchlab.cli.declared_options import takes_reading_options
-from batchlab.cli.failure import wrong_usage
+from batchlab.cli.failure import naming, wrong_usage
 from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
     OUTPUT,
@@ -241,32 +241,8 @@ def _check_given(context: typer.Context, model: Model | None) -> None:
             raise wrong_usage(f"has no effect on {of}; leave it out.", named)
 
 
-# Options for arguments of the library that errors name.
-_OPTIONS = {
-    "period": "--period",
-    "performance": "--performance",
-    "performance_of_log": "--performance-of-log",
-    "request_limits['min']": "--least",
-    "request_limits['max']": "--most",
-    "nodes": "--nodes",
-    "jobs": "--jobs",
-    "load": "--load",
-}
-
-
 def _generated(request: _Request) -> Workload:
-    """Generate the workload; errors that name an argument of the library name the option instead."""
-    try:
-        return _made(request)
-    except WorkloadError as error:
-        argument, equals, rest = str(error).partition(" = ")
-        if not equals or argument not in _OPTIONS:
-            raise
-        raise wrong_usage(rest, _OPTIONS[argument]) from None
-
-
-def _made(request: _Request) -> Workload:
-
+    """Generate the workload."""
     processors = (request.machine.nodes or _NODES) * (request.machine.cores or 1)
     if request.model == "lublin":
         made = models.lublin(request.jobs, nodes=processors, kind=request.kind, seed=request.seed)
@@ -328,10 +304,8 @@ def _own_writer(text: str) -> Writer:
         raise wrong_usage(f"{text!r}; must be FILE.py:NAME, of a file that exists.", "--writer")
     if Path(file).suffix != ".py":
         raise wrong_usage(f"{file} is no Python file.", "--writer")
-    try:
+    with naming("--writer"):
         writer = python_file.defined_in_file(text, "writer", WorkloadError).value
-    except WorkloadError as error:
-        raise wrong_usage(str(error), "--writer") from error
     if not isinstance(writer, custom_formats.Writer):
         raise wrong_usage(f"{file} has no class {name!r} derived from batchlab.Writer.", "--writer")
     return writer
@@ -388,8 +362,10 @@ def mix(
         raise wrong_usage(f"{out} must end in {' or '.join(_SUFFIXES)}; logs have no applications.", "--out")
 
     # Check the options before a long log is read.
-    targets = [_target(each, count) for each in target or ()]
-    weights = _weights(background or [])
+    with naming("--target"):
+        targets = [_target(each, count) for each in target or ()]
+    with naming("--background"):
+        weights = _weights(background or [])
     log = _read_log(trace, reading)
     mixed = models.mix(log, targets, background=weights, share=share, exclusive=exclusive or None, seed=seed)
     batchlab_workload.write_table(mixed, out)

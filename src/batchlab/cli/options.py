@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from batchlab.cli.failure import at_least_one, beside, is_in_directory, is_seed, wrong_usage
+from batchlab.cli.failure import at_least_one, beside, is_in_directory, is_seed, naming, wrong_usage
 from batchlab.core.declared import NeedsTables
 from batchlab.core.late import cli_recognised as recognised
 from batchlab.core.late import cli_spooled, platform_machines, policy
@@ -251,7 +251,8 @@ def _located(parameter: typer.CallbackParam, value: Path | None) -> Path | None:
     if value is None:
         return None
 
-    file = Path(read.located(_read_once(parameter, value) or value))
+    with naming(parameter.opts[0]):
+        file = Path(read.located(_read_once(parameter, value) or value))
     if not file.exists() and not str(file).startswith("platform:"):
         raise typer.BadParameter(f"File {str(file)!r} does not exist.{beside(file)}")
     recognised.check_kind(file, "--system", "system", "platform", "slurm")

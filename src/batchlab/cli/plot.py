@@ -24,6 +24,7 @@ from typer.core import TyperCommand
 from batchlab.cli import overview
 from batchlab.cli.declared_options import with_options
 from batchlab.cli.failure import is_in_directory, wrong_usage
+from batchlab.cli.wording import SPELLED
 from batchlab.cli.written import Folders, SystemOfRuns, written_results
 from batchlab.core.late import matplotlib_figure, result_plots
 from batchlab.core.late import platform_quantities as quantities
@@ -47,8 +48,6 @@ __all__ = ["plot"]
 
 _SUFFIXES = (".png", ".pdf", ".svg")
 _PANEL = "Of some kinds"
-# Options that are called otherwise than the arguments; the same word has the same meaning for all kinds.
-_WORDS = {"start": "from", "end": "to", "colour_by": "by", "time": "at", "start_time": "origin"}
 # Arguments that are instants of a run: they can be dates.
 _INSTANTS = ("start", "end", "time")
 _LEFT_OUT = ("ax", "title", "prices")
@@ -74,7 +73,7 @@ class PlotArgument:
     @property
     def option(self) -> str:
         """The option of the command line."""
-        return f"--{_WORDS.get(self.name, self.name).replace('_', '-')}"
+        return f"--{SPELLED.get(self.name, self.name).replace('_', '-')}"
 
     @property
     def is_switch(self) -> bool:
@@ -272,7 +271,7 @@ def _plot(
         projection = "3d" if arguments.get("view") == "3d" else None
         made = matplotlib_figure.Figure(figsize=inches, dpi=150, layout="constrained")
         arguments["ax"] = made.add_subplot(projection=projection)
-    figure = _drawn(draw, results, known[kind], {**arguments, "title": title}).get_figure(root=True)
+    figure = draw(results, **arguments, title=title).get_figure(root=True)
     if figure is None:
         raise ResultError(f"{kind}: has drawn nothing.")
     try:
@@ -334,7 +333,13 @@ def _clock(results: Runs) -> CalendarTime | None:
     return scales.clock_of(each for group in groups for each in group)
 
 
-_NAMES = {"Sequence": Sequence, "Mapping": Mapping, "Axes": object}
+# Names that the plots import for their annotations only.
+_NAMES = {
+    "Sequence": Sequence,
+    "Mapping": Mapping,
+    "Axes": object,
+    "Account": Literal["holders", "gates", "limits"],
+}
 
 
 def _values(
@@ -428,43 +433,6 @@ def _amounts(argument: PlotArgument, text: str) -> dict[str, float]:
             raise wrong_usage(f"{shown(text)}; must be NAME=VALUE, or several with commas.", argument.option)
         found[name] = number
     return found
-
-
-def _drawn(draw: Callable[..., Axes], results: Runs, kind: PlotKind, arguments: dict[str, Any]) -> Axes:
-    """Draw; errors name options instead of arguments of Python."""
-    try:
-        return draw(results, **arguments)
-    except ResultError as error:
-        raise _in_options(str(error), kind) from error
-
-
-_SEVERAL = re.compile(r"results holds (\d+) groups \((.*)\); this plot shows one\. .*", re.DOTALL)
-# Advice for programs, and what it is on a command line.
-_ADVICE = (
-    (re.compile(r"(?:, or)? pass simulate\(\) .*", re.DOTALL), "."),
-    (re.compile(r"^(?:results|workloads) = .*?; ", re.DOTALL), ""),
-    (re.compile(r"[Pp]ass (\w+)=True to simulate\(\)"), r"run it again with --\1"),
-    (re.compile(r"[Pp]ass (\w+)=(\"[^\"]*\"|\S+) to simulate\(\)"), r"run it again with --\1 \2"),
-    (re.compile(r"pass (\w+)=\{'(\w+)': …\}"), r"give --\1 \2=VALUE"),
-    (re.compile(r"\bNone\b"), "none"),
-)
-
-
-def _in_options(message: str, kind: PlotKind) -> Exception:
-    """Return the error of a plot in the words of the command line."""
-    if several := _SEVERAL.fullmatch(message):
-        text = f"{several[1]} runs ({several[2]}); this plot shows one. Choose it with --policy."
-        return wrong_usage(text, "DIR")
-    for pattern, text in _ADVICE:
-        message = pattern.sub(text, message)
-    wrong = ""
-    for argument in kind.arguments.values():
-        for name in {argument.name, argument.option.removeprefix("--")}:
-            message = re.sub(rf"\b{name}='([^']+)'", rf"{argument.option} \1", message)
-            if message.startswith(f"{name} = "):
-                wrong, message = argument.option, message.removeprefix(f"{name} = ")
-            message = message.replace(f" {name} = ", f" {argument.option} ")
-    return wrong_usage(message, wrong) if wrong else ResultError(message)
 
 
 class _PlotCommand(TyperCommand):

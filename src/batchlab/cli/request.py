@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from batchlab.cli.failure import beside, missing, wrong_usage
+from batchlab.cli.failure import beside, missing, naming, wrong_usage
 from batchlab.cli.options import amounts
 from batchlab.cli.output import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
@@ -26,7 +26,7 @@ from batchlab.core.late import system as batchlab_system
 from batchlab.core.late import trace_traces as traces
 from batchlab.core.late import workload_formats as formats
 from batchlab.core.late import workload_mappings_read as mappings_read
-from batchlab.errors import SimulationError, TraceError
+from batchlab.errors import TraceError
 from batchlab.workload.log_options import ReadingOptions
 
 if TYPE_CHECKING:
@@ -237,10 +237,8 @@ def example_or(
         return trace, machine
     if trace is not None:
         raise wrong_usage(f"{example} takes the place of TRACE; leave one of the two out.", "--example")
-    try:
+    with naming("--example"):
         folder = traces.example(example)
-    except TraceError as error:
-        raise wrong_usage(str(error), "--example") from None
     log, configuration = folder / "sacct.txt", folder / "slurm.conf"
     outputs.protect(log, configuration)
     if machine == MachineRequest(None, None, None):
@@ -528,7 +526,8 @@ def policy_for(policy: str | None, machine: MachineRequest) -> Policy:
         The given policy, else the policy of the system's description (Slurm's files have one), else ``fcfs``;
         adapted to this machine by `Policy.on`.
     """
-    given = None if policy is None else load.policy_of(policy)
+    with naming("--policy"):
+        given = None if policy is None else load.policy_of(policy)
     if given is not None and not given.configured and given.slurm is None:
         return given
     system = None if machine.system is None else machine.described
@@ -593,10 +592,8 @@ def check_nodes(system: System, options: RunOptions) -> None:
         return
 
     for option, inputs in (("--sleep", node_inputs.sleep_inputs), ("--control", node_inputs.service_inputs)):
-        try:
+        with naming(option):
             inputs(system, options)
-        except SimulationError as error:
-            raise wrong_usage(str(error), option) from None
 
 
 def observers_for(

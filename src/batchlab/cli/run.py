@@ -16,6 +16,7 @@ from batchlab.cli.failure import (
     is_in_directory,
     is_pace,
     is_table,
+    naming,
     wrong_usage,
 )
 from batchlab.cli.options import (  # typer reads the annotations
@@ -303,7 +304,8 @@ def demo(
     """Simulate a small synthetic workload, and compare four policies."""
     check_directory(out)
 
-    chosen = load.policy_of(policy)
+    with naming("--policy"):
+        chosen = load.policy_of(policy)
     workload, system = generate.demo_workload(jobs, seed=seed), generate.demo_system()
     result = _simulated(workload, system, chosen, seed)
     if out is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from batchlab.cli.declared_options import takes_reading_options, takes_run_options
-from batchlab.cli.failure import check_page, wrong_usage
+from batchlab.cli.failure import check_page, naming, wrong_usage
 from batchlab.cli.live import forecast
 from batchlab.cli.node_events import outages_of
 from batchlab.cli.options import (  # typer reads the annotations
@@ -32,7 +32,6 @@ from batchlab.core.late import report as batchlab_report
 from batchlab.core.late import result_unused as unused
 from batchlab.core.late import slurm as batchlab_slurm
 from batchlab.core.late import slurm_twin
-from batchlab.errors import TwinError
 from batchlab.options import RunOptions  # noqa: TC001  # typer reads the annotations
 from batchlab.options.run_options import RECORDED
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
@@ -181,10 +180,8 @@ def _sought(given: Sequence[str], configured: Twin) -> list[Parameter]:
     found = []
     for text in given:
         name, sign, bounds = (part.strip() for part in text.partition("="))
-        try:
+        with naming("--parameter"):
             found.append(slurm_twin.parameter(configured, name, _bounds(text, bounds) if sign else None))
-        except TwinError as error:
-            raise wrong_usage(str(error), "--parameter") from None
     return found
 
 

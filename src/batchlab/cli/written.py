@@ -117,7 +117,7 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
             try:
                 named += [(name, str(each)) for name, each in listed_results(Path(folder))]
             except ResultError as error:
-                raise wrong_usage(str(error), "DIR") from error
+                raise wrong_usage(error, "DIR") from error
         else:
             named.append((label, folder))
     for _, folder in named:
@@ -130,7 +130,7 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
     try:
         results = [read.read_result(folder, system=known) for _, folder in named]
     except ResultError as error:
-        raise wrong_usage(str(error), "DIR") from error
+        raise wrong_usage(error, "DIR") from error
     if not any(labels):
         return results
     grouped: dict[str, list[Result]] = {}
@@ -210,7 +210,7 @@ def why(
             folder, system=None if system is None else batchlab_system.read_system(system)
         )
     except ResultError as error:
-        raise wrong_usage(str(error), "DIR") from error
+        raise wrong_usage(error, "DIR") from error
     try:
         shown_text = (
             result.waiting_summary(by or "size", of=cast("Account | None", of), every=every).text(width())
@@ -218,7 +218,7 @@ def why(
             else result.why(job).text(width())
         )
     except ResultError as error:
-        raise wrong_usage(str(error), "JOB" if job is not None else "DIR") from error
+        raise wrong_usage(error, "JOB" if job is not None else "DIR") from error
     typer.echo(shown_text)
 
 
@@ -257,7 +257,7 @@ def make_bundle(folder: _Folder, *, out: _Packed, note: _Fault = "") -> None:
     try:
         result = read.read_result(folder)
     except ResultError as error:
-        raise wrong_usage(str(error), "DIR") from error
+        raise wrong_usage(error, "DIR") from error
     made = batchlab_report.write_bundle(result, out, note=note)
     typer.echo(f"bundle        {out}")
     typer.echo("contains      jobs without names, machine, policy, options, schedule, versions")
@@ -276,7 +276,7 @@ def check_bundle(file: _Bundle, *, policy: _OwnPolicy = None) -> None:
     try:
         found = batchlab_report.read_bundle(file)
     except ResultError as error:
-        raise wrong_usage(str(error), "FILE") from error
+        raise wrong_usage(error, "FILE") from error
     typer.echo(f"bundle        {file}")
     if found.note:
         typer.echo(f"note          {found.note}")

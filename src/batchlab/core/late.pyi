@@ -34,6 +34,7 @@ from batchlab.cli import recognised as cli_recognised
 from batchlab.cli import replay as cli_replay
 from batchlab.cli import spooled as cli_spooled
 from batchlab.cli import stream as cli_stream
+from batchlab.core import declared as core_declared
 from batchlab.core import markup as core_markup
 from batchlab.core import outputs as core_outputs
 from batchlab.core import python_file as core_python_file
@@ -49,6 +50,7 @@ from batchlab.observer import description as observer_description
 from batchlab.observer import given as observer_given
 from batchlab.options import drawing as options_drawing
 from batchlab.options import overheads as options_overheads
+from batchlab.options import run_options as options_run_options
 from batchlab.options import sleep as options_sleep
 from batchlab.placement import orders as placement_orders
 from batchlab.platform import hops as platform_hops
@@ -116,6 +118,7 @@ __all__ = [
     "cli_spooled",
     "cli_stream",
     "control",
+    "core_declared",
     "core_markup",
     "core_outputs",
     "core_python_file",
@@ -137,6 +140,7 @@ __all__ = [
     "options",
     "options_drawing",
     "options_overheads",
+    "options_run_options",
     "options_sleep",
     "placement",
     "placement_orders",

@@ -72,7 +72,7 @@ def defined_in_file(text: str, kind: str, error: type[BatchlabError], folder: Pa
     """
     found = _FORM.fullmatch(text.strip())
     if found is None:
-        raise error(f"{shown(text)}; must be FILE.py:NAME or FILE.py:NAME(key=value).")
+        raise error(f"{kind} = {shown(text)}; must be FILE.py:NAME or FILE.py:NAME(key=value).")
     path = Path(found["file"]) if folder is None else folder / found["file"]
     module = _module(path, error)
     if not found["name"]:

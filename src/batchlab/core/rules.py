@@ -233,12 +233,7 @@ class Optional(Generic[T]):
 
     def __call__(self, value: object) -> T | None:
         """Return it."""
-        if value is None:
-            return None
-        try:
-            return self.rule(value)
-        except ValueError as broken:
-            return _refuse(f"{broken}, or None")
+        return None if value is None else self.rule(value)
 
 
 @dataclass(frozen=True)

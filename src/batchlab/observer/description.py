@@ -17,6 +17,7 @@ on_failure, every, restarts and seed.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from batchlab.core.distributions import Constant, named_distribution
@@ -28,7 +29,6 @@ from batchlab.observer.given import observer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from batchlab.core.distributions import Distribution
     from batchlab.core.spec import Spec, Value
@@ -120,10 +120,10 @@ def power_of(given: Sequence[str], folder: Path | None = None) -> Power:
             rule = "gives watts with a rate and without one. Give each a rate, as in 'rate=1, idle=90'"
             raise ObserverError(f"power = {shown(text)}; {rule}.")
     if not nodes:
-        raise ObserverError("power says nothing of what nodes draw; add idle=90, in watts.")
+        raise ObserverError(f"power = {shown(' '.join(given))}; idle is missing. Add idle=90, in watts.")
     if "" in nodes and len(nodes) > 1:
         rule = "name the group of each, as in 'gpu: idle=300'"
-        raise ObserverError(f"power is given for all nodes and for groups too; {rule}.")
+        raise ObserverError(f"power: is given for all nodes and for groups too; {rule}.")
     drawn = {name: _by_rate(own) for name, own in nodes.items()}
     return Power(drawn.get("", drawn), cap=cap)
 
@@ -173,7 +173,11 @@ def failures_of(given: str, seed: int = 0, folder: Path | None = None) -> Failur
     handling = {name: read(values[name]) for name, read in _HANDLING.items() if name in values}
     if call.values:
         trace = word(call.values[0].value)
-        return Failures(trace if folder is None else folder / trace, **handling)
+        path = Path(trace) if folder is None else folder / trace
+        if not path.is_file():
+            rule = f"{path} is no file. Give a CSV file, or {_FAILURES.example}"
+            raise ObserverError(f"failures = {shown(given)}; {rule}.")
+        return Failures(path, **handling)
     uptime, repair_time = (_times(spec, name, values, given) for name in ("uptime", "repair_time"))
     if uptime == Constant(0):
         raise ObserverError("failures: uptime = 0; must be above 0: no node would ever be up.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from batchlab.errors import ResultError, shown
+from batchlab.errors import Argument, ResultError, shown
 from batchlab.plot.canvas import INK, annotate, choice, colour, dress, explain, legend, line_style, tint
 from batchlab.plot.scales import EvenLocator, duration_axis, log1p_axis, log_axis, next_tick
 
@@ -174,7 +174,9 @@ def distribution(
 
 def _check_zoom(zoom: tuple[float, float], kind: Kind) -> None:
     if kind != "cdf":
-        raise ResultError(f"zoom = {shown(zoom)}; it is for kind='cdf'. Leave one of them out.")
+        raise ResultError(
+            f"zoom = {shown(zoom)}; it is for ", Argument("kind", "'cdf'"), ". Leave one of them out."
+        )
     if len(zoom) != _ENDS or not zoom[0] < zoom[1] < np.inf:
         raise ResultError(f"zoom = {shown(zoom)}; must be two values, the second greater than the first.")
 

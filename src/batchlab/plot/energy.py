@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.ticker import EngFormatter
 
 from batchlab.control import CountHysteresis, WorkloadHysteresis
-from batchlab.errors import ResultError, shown
+from batchlab.errors import Argument, ResultError, shown
 from batchlab.plot.canvas import INK, annotate, begin, choice, colour, dress, pale, plot
 from batchlab.plot.distribution import logarithmic
 from batchlab.plot.over_time import (
@@ -112,8 +112,9 @@ def _course(result: Result, prices: Prices | None) -> Steps:
     table = result.observations.get(_OBSERVATION)
     if table is None or not set(_COLUMNS) <= set(table.columns):
         raise ResultError(
-            f"{result!r} has no observations of power; run it with --power, or pass simulate() an observer "
-            "that is called 'power' and gives a table with the columns time (s) and power (W), or prices."
+            f"{result!r} has no observations of power; ",
+            Argument("observers", "{'power': Power(…)}", "simulate()"),
+            ".",
         )
     time, power = (table[name].to_numpy().astype(np.float64) for name in _COLUMNS)
     return Steps(time, power)
@@ -348,7 +349,9 @@ def _given(values: object) -> dict[str, Floats]:
     except (TypeError, ValueError):
         raise ResultError(
             f"workloads = {shown(values)}; without performance, must be numbers of GFLOP. For workloads, "
-            "pass performance={'core': …} in GFLOP/s."
+            "add ",
+            Argument("performance", "{'core': …}"),
+            " in GFLOP/s.",
         ) from None
 
 

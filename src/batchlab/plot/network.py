@@ -15,7 +15,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize, to_rgba
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
-from batchlab.errors import ResultError
+from batchlab.errors import Argument, ResultError
 from batchlab.placement.orders import Layout, layout_of
 from batchlab.platform import Dragonfly, Torus
 from batchlab.plot.canvas import (
@@ -431,7 +431,9 @@ def _in_space(wires: _Wires, layout: Layout, of: LinkMeasure, ax: Any) -> Axes: 
     from mpl_toolkits.mplot3d.art3d import Line3DCollection  # type: ignore[import-untyped]  # noqa: PLC0415  # only in 3D
 
     if len(layout.levels) > 1 + _SPACE:
-        raise ResultError("view = '3d' needs a torus of at most three dimensions; use view='slices'.")
+        raise ResultError(
+            "view = '3d'; needs a torus of at most three dimensions. Use ", Argument("view", "'slices'"), "."
+        )
     scale = _scale(wires.value, of)
     start, end = (np.zeros((len(wires.one), _SPACE)) for _ in range(2))
     start[:, : len(wires.sides)] = wires.coordinates(wires.one)
@@ -571,8 +573,9 @@ def _lines(found: Sequence[Group], courses: dict[str, list[list[Steps]]]) -> lis
 def _course(result: Result, part: str) -> Steps:
     if "sensed" not in result.outcome.tables:
         raise ResultError(
-            f"results: the platform was not sensed under {result.policy}; pass sensing=Sensing(interval) "
-            "to simulate()."
+            f"results: the platform was not sensed under {result.policy}; ",
+            Argument("sensing", "Sensing(interval)", "simulate()"),
+            ".",
         )
     if part in {"read", "write"}:
         table = result.utilisation["storage"].select("time", part)

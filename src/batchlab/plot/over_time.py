@@ -244,7 +244,8 @@ def over_time(
         If the window is not a duration.
     """
     if window is not None and not (is_finite(window) and window >= 0):
-        raise ResultError(f"window = {shown(window)} s; must be a duration >= 0, or None to have one chosen.")
+        rule = "must be a duration >= 0. Leave it out to have one chosen"
+        raise ResultError(f"window = {shown(window)} s; {rule}.")
     every = [steps for line in lines for steps in line.replications if len(steps.time)]
     if not every:
         return annotate(ax, "nothing happened")

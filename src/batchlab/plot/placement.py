@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from batchlab.errors import PlatformError, ResultError, shown
+from batchlab.errors import Argument, PlatformError, ResultError, shown
 from batchlab.placement.orders import layout_of
 from batchlab.platform import Dragonfly, FatTree, Torus
 from batchlab.plot.canvas import GRID, INK, choice, picture_of
@@ -435,7 +435,9 @@ def box(system: System) -> tuple[Floats, Floats, Floats, tuple[int, ...]]:
         raise ResultError(f"view = '3d': {error}") from None
     sides = layout.levels[1:]
     if not isinstance(layout.topology, Torus) or len(sides) > _MOST:
-        raise ResultError("view = '3d' needs a torus of at most three dimensions; use view='slices'.")
+        raise ResultError(
+            "view = '3d'; needs a torus of at most three dimensions. Use ", Argument("view", "'slices'"), "."
+        )
     here, number = layout.levels[0], np.array(layout.places)
     own, router = number % here, number // here
     point = np.zeros((_MOST, len(number)))
@@ -461,7 +463,9 @@ def space(ax: object, title: str | None) -> Any:  # noqa: ANN401  # matplotlib's
     if ax is None:
         ax = Figure(figsize=(6.4, 5.2), dpi=150, layout="constrained").add_subplot(projection="3d")
     elif not hasattr(ax, "get_zlim"):
-        raise ResultError(f"ax = {shown(ax)}; must be axes of projection='3d' for view='3d'.")
+        raise ResultError(
+            f"ax = {shown(ax)}; must be axes of projection='3d' for ", Argument("view", "'3d'"), "."
+        )
     drawn: Any = ax
     drawn._repr_png_ = partial(picture_of, drawn)  # a notebook shows it
     if title is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy import stats
 
-from batchlab.errors import ResultError, shown
+from batchlab.errors import Argument, ResultError, shown
 from batchlab.options import RunOptions
 from batchlab.plot.scales import clock_of
 from batchlab.result.result import Result
@@ -171,7 +171,9 @@ def single(results: Results) -> Result:
     if len(found) > 1:
         labels = ", ".join(group.label for group in found)
         raise ResultError(
-            f"results holds {len(found)} groups ({labels}); this plot shows one. Pass one result."
+            f"results: {len(found)} groups ({labels}); this plot shows one. Pass ",
+            Argument("policy", python="one result"),
+            ".",
         )
     return found[0].results[0]
 

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from batchlab.core.rules import is_finite
-from batchlab.errors import ResultError, shown
+from batchlab.errors import Argument, ResultError, shown
 from batchlab.plot.canvas import INK, PALETTE, annotate, begin, choice, dress, pale, plot
 from batchlab.plot.job_classes import (
     BY,
@@ -157,7 +157,9 @@ def time_span(placed: Placements, start: float | None, end: float | None) -> tup
         last = first + 1.0
     if not (is_finite(first) and is_finite(last) and first < last):
         raise ResultError(
-            f"start = {shown(first)} s, end = {shown(last)} s; must be numbers, and the end the later one."
+            f"start = {shown(first)} s, ",
+            Argument("end", shown(last)),
+            "; must be seconds, and the end the later one.",
         )
     return first, last
 

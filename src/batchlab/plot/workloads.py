@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from batchlab.core.rules import Number, Optional, check
+from batchlab.errors import ResultError
 from batchlab.plot.canvas import begin, choice, plot
 from batchlab.plot.distribution import classes, logarithmic
 from batchlab.plot.results import Workloads, job_tables
@@ -30,6 +32,7 @@ _CLASSES = {
     "month": ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
 }
 _LOOKS = 200_000
+_ORIGIN = Optional(Number(-(10**11), most=10**11, unit="seconds since 1970"))
 _HOUR = 3600.0
 # Shorter logs do not have every class.
 _LONG: dict[Per, float] = {"hour": 24, "day": 7 * 24, "month": 28 * 24}
@@ -75,6 +78,7 @@ def arrivals(
     simulator for job dispatching research in HPC systems", Cluster Computing 23, 2020.
     """
     choice("per", per, _CLASSES)
+    start_time = check(ResultError, "start_time", start_time, _ORIGIN)
     tables = [*job_tables(workloads)]
     known = [workload.header.unix_start_time for each in tables for workload in each.workloads]
     usual = next((began for began in known if began is not None), 0)

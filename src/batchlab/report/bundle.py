@@ -15,7 +15,7 @@ import polars as pl
 
 from batchlab.core.arguments import checked
 from batchlab.core.outputs import output, remember_source, source_of
-from batchlab.errors import ResultError
+from batchlab.errors import Argument, ResultError
 from batchlab.policy.load import RecordedPolicy, policy_of
 from batchlab.result.archive import DamagedArchiveError, read_archive, record_members, write_members
 from batchlab.result.manifest import described_system, versions
@@ -83,7 +83,7 @@ class Bundle:
         chosen = recorded.policy if policy is None else policy_of(policy)
         if isinstance(chosen, RecordedPolicy):
             rule = "was written in Python, which a bundle does not contain"
-            raise ResultError(f"policy {chosen} {rule}. Pass it: policy='FILE.py:NAME' (--policy).")
+            raise ResultError(f"policy {chosen} {rule}. Pass it: ", Argument("policy", "'FILE.py:NAME'"), ".")
         again = simulate(
             recorded.workload,
             recorded.system,

@@ -15,7 +15,7 @@ import polars as pl
 
 from batchlab.accounting.fair_share import AccountTree
 from batchlab.core.vocabulary import GATES, KEY_EVENTS
-from batchlab.errors import ResultError
+from batchlab.errors import Argument, BatchlabError, ResultError
 from batchlab.result import platform
 from batchlab.result.course import rates_of, saved_time
 from batchlab.result.table import allocations_table, interruptions_table, resizes_table
@@ -124,7 +124,7 @@ class RecordedTable:
     about: str
     columns: tuple[Column, ...]
     option: str | None = None
-    missing: str = ""
+    missing: tuple[str | Argument, ...] = ()
     make: Callable[[Recording], pl.DataFrame] | None = None
     sorted_by: tuple[str, ...] = ()
     is_recorded: Callable[[Recording], bool] | None = None
@@ -148,7 +148,7 @@ class RecordedTable:
             for each in self.columns
         ]
         raises = (
-            f"\n\nRaises\n------\nResultError\n    If it was not recorded: {self.missing}"
+            f"\n\nRaises\n------\nResultError\n    If it was not recorded: {BatchlabError(*self.missing)}"
             if self.missing
             else ""
         )
@@ -163,7 +163,7 @@ class RecordedTable:
             If it was not recorded.
         """
         if not self.has(run):
-            raise ResultError(f"{self.name}: not recorded; {self.missing}")
+            raise ResultError(f"{self.name}: not recorded; ", *self.missing)
         return self._plain(run) if self.make is None else self.make(run)
 
     def has(self, run: Recording) -> bool:
@@ -440,7 +440,7 @@ class RecordedTables:
             Column("started", pl.UInt64, "jobs"),
         ),
         option="dispatch",
-        missing="pass dispatch=True to simulate().",
+        missing=(Argument("dispatch", "True", "simulate()"), "."),
         make=_dispatch,
         # Its costs differ from run to run, but the files of a run must not.
         is_written=_never,
@@ -454,7 +454,7 @@ class RecordedTables:
             Column("end_time", pl.Float64, "s, null if the job still waits"),
         ),
         option="reasons",
-        missing="pass reasons=True to simulate().",
+        missing=(Argument("reasons", "True", "simulate()"), "."),
         make=_reasons,
     )
     gates = RecordedTable(
@@ -485,7 +485,7 @@ class RecordedTables:
             Column("hole", pl.Float64, "until the job would have to be over, s"),
         ),
         option="explain",
-        missing="pass explain=True to simulate().",
+        missing=(Argument("explain", "True", "simulate()"), "."),
         make=_gates,
     )
     promises = RecordedTable(
@@ -498,7 +498,7 @@ class RecordedTables:
             Column("promised", pl.Float64, "the start in the plan, s"),
         ),
         option="explain",
-        missing="pass explain=True to simulate().",
+        missing=(Argument("explain", "True", "simulate()"), "."),
         sorted_by=("row", "start"),
         is_written=lambda run: bool(len(run.outcome.tables.get("promises", {"row": ()})["row"])),
     )
@@ -517,7 +517,7 @@ class RecordedTables:
             ),
         ),
         option="usage",
-        missing="pass usage=True to simulate(), and a system with accounts.",
+        missing=(Argument("usage", "True", "simulate()"), ", and a system with accounts."),
         make=_usage,
     )
     rates = RecordedTable(
@@ -547,7 +547,7 @@ class RecordedTables:
             Column("busy", pl.Float64, "processors"),
         ),
         option="key_events",
-        missing="pass key_events=True, and control=, to the run.",
+        missing=(Argument("key_events", "True", "simulate()"), ", with a rule of ", Argument("control"), "."),
         make=_key_events,
     )
     power_states = RecordedTable(
@@ -562,14 +562,14 @@ class RecordedTables:
             _FROM,
             _TO,
         ),
-        missing='no node was to sleep. Pass sleep="timeout(300)" to simulate().',
+        missing=("no node was to sleep. ", Argument("sleep", "'timeout(300)'", "simulate()"), "."),
         make=_power_states,
     )
     task_times = RecordedTable(
         "One row per rank and task of an application, in the order of their ends.",
         (*_JOB, Column("node", pl.UInt32), Column("task", pl.String, "its name"), _FROM, _TO),
         option="task_times",
-        missing="pass task_times=True to simulate(), with jobs that carry applications.",
+        missing=(Argument("task_times", "True", "simulate()"), ", with jobs that carry applications."),
         make=_task_times,
     )
     messages = RecordedTable(
@@ -584,7 +584,7 @@ class RecordedTables:
             Column("hop_bytes", pl.Float64, "the sum of hops × payload"),
         ),
         option="messages",
-        missing="pass messages=True to simulate().",
+        missing=(Argument("messages", "True", "simulate()"), "."),
         make=lambda run: platform.messages_table(run.workload, run.outcome),
         is_recorded=_counts_messages,
     )
@@ -600,7 +600,7 @@ class RecordedTables:
             Column("congested_time", pl.Float64, "s, in which several flows shared all of the bandwidth"),
         ),
         option="messages",
-        missing="pass messages=True to simulate().",
+        missing=(Argument("messages", "True", "simulate()"), "."),
         make=lambda run: platform.links_table(run.workload, run.system, run.outcome),
         is_recorded=_counts_messages,
     )

@@ -258,8 +258,8 @@ def read_by(path: Path, options: Mapping[str, Any]) -> Workload:
     form = format_by(path, options)
     foreign = foreign_option(form, options)
     if foreign is not None:
-        given = f"{foreign} = {shown(options[foreign])}"
-        raise WorkloadError(f"{path}: {given}; logs of format {form} have no such option. Leave it out.")
+        rule = f"logs of format {form}, as {path}, have no such option"
+        raise WorkloadError(f"{foreign} = {shown(options[foreign])}; {rule}. Leave it out.")
     keywords = _keywords(form)
     found = reader_of(path, form)(path, **{name: options[name] for name in options if name in keywords})
     most = None if "max_jobs" in keywords else options.get("max_jobs")

@@ -606,6 +606,9 @@ def _table(text: str, delimiter: str | None, given: Sequence[str] | str | None, 
     if given is not None:
         ends = delimiter or "|"
         names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
+        if not {"jobid", "jobidraw"} & {name.lower() for name in names}:
+            rule = "must name JobID or JobIDRaw, as sacct's own --format does"
+            raise WorkloadError(f"fields = {shown(given)}; {rule}. Write the dump by: {COMMAND}")
         head, body, first = ends.join(filter(None, names)), text, 1
         if line.rstrip().endswith(ends):
             head += ends
