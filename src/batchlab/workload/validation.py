@@ -20,7 +20,7 @@ from batchlab.workload import (
 from batchlab.workload.application_columns import GIVEN_RUN_TIME
 from batchlab.workload.columns import TIME_LIMIT, UNREADABLE, is_number, wrong_kind
 from batchlab.workload.log_options import check_reading
-from batchlab.workload.report import NOTES_SCHEMA, Report, read_out
+from batchlab.workload.report import NOTES_SCHEMA, Report
 
 if TYPE_CHECKING:
     from batchlab.application import Application
@@ -96,12 +96,15 @@ def admit(
         if GIVEN_RUN_TIME in table.columns:
             numbers = numbers.with_columns(table[GIVEN_RUN_TIME])
         rules = _application_rules(rules)
-    if invalid == "raise":
-        _raise_first(numbers, table, rules, source, lines)
-    refused = pl.coalesce(pl.when(~rule.holds).then(pl.lit(rule.reason)) for rule in rules)
-    checked = numbers.with_columns(refused.alias(_REFUSED))
-    kept = checked.filter(pl.col(_REFUSED).is_null())
-    jobs = table[kept[_ROW]].with_columns(*_values(kept, amounts, overrun))
+    checked = numbers.with_columns(_refused(numbers, rules))
+    if checked[_REFUSED].null_count() == checked.height:
+        kept, rows = checked, table
+    elif invalid == "raise":
+        raise _first(checked, table, rules, source, lines)
+    else:
+        kept = checked.filter(pl.col(_REFUSED).is_null())
+        rows = table[kept[_ROW]]
+    jobs = rows.with_columns(*_values(kept, amounts, overrun))
     if applications is not None:
         jobs = application_columns.finished(jobs, applications, source)
     jobs = _connected(jobs, numbers["job_id"], kept[_ROW], source)
@@ -109,7 +112,7 @@ def admit(
     limit = [TIME_LIMIT] if TIME_LIMIT in jobs.columns else []
     known = (*_FIRST_COLUMNS, TIME_LIMIT, *amounts, arrays.ARRAY)
     others = [name for name in given if name not in known]
-    report = _report(checked, _notes(kept, _mends(kept, amounts, overrun)), source)
+    report = _report(checked, kept, _mends(kept, amounts, overrun), source)
     if lines is not None:
         report = report.at_lines(lines)
     return jobs.select(*_FIRST_COLUMNS, *limit, *amounts, *others), report, names
@@ -117,10 +120,10 @@ def admit(
 
 def _connected(jobs: pl.DataFrame, every_job: pl.Series, rows: pl.Series, source: str) -> pl.DataFrame:
     """Check dependencies, and expand job arrays."""
-    names = dependencies.nameable_numbers(every_job, jobs)
     if dependencies.DEPENDS_ON in jobs.columns:
-        dependencies.check_depends_on(names, jobs, source)
+        dependencies.check_depends_on(dependencies.nameable_numbers(every_job, jobs), jobs, source)
     if dependencies.DEPENDENCY in jobs.columns:
+        names = dependencies.nameable_numbers(every_job, jobs)
         dependencies.check_targets(names, jobs, rows, source)
     jobs = arrays.expanded(jobs, source)
     if dependencies.DEPENDENCY in jobs.columns:
@@ -130,17 +133,39 @@ def _connected(jobs: pl.DataFrame, every_job: pl.Series, rows: pl.Series, source
     return jobs
 
 
-def _report(checked: pl.DataFrame, notes: pl.DataFrame, source: str) -> Report:
-    dropped = checked.filter(pl.col(_REFUSED).is_not_null())
+def _report(checked: pl.DataFrame, kept: pl.DataFrame, mends: Sequence[_Mend], source: str) -> Report:
+    dropped = checked.clear() if kept is checked else checked.filter(pl.col(_REFUSED).is_not_null())
+    hits = kept.select(mend.where.alias(str(index)) for index, mend in enumerate(mends))
+    notes = [(mend, hits[str(index)]) for index, mend in enumerate(mends)]
     return Report(
         source=source,
         read=checked.height,
-        kept=checked.height - dropped.height,
+        kept=kept.height,
         dropped=dropped.select(reason=_REFUSED, line=_ROW, job_id="job_id"),
-        mended=read_out(notes, "mended"),
-        noted=read_out(notes, "noted"),
+        mended=_notes(kept, [(mend.reason, hit) for mend, hit in notes if mend.outcome == "mended"]),
+        noted=_notes(kept, [(mend.reason, hit) for mend, hit in notes if mend.outcome == "noted"]),
         unit="row",
     )
+
+
+def _notes(kept: pl.DataFrame, hits: Sequence[tuple[str, pl.Series]]) -> pl.DataFrame:
+    """List the jobs that each mask has, with its reason; by row."""
+    found = [(reason, hit.arg_true()) for reason, hit in hits]
+    # Series, not expressions: of small tables these take most of the time.
+    parts = [
+        pl.DataFrame(
+            [
+                pl.Series("reason", [reason]).new_from_index(0, len(rows)),
+                kept[_ROW].gather(rows).alias("line"),
+                kept["job_id"].gather(rows),
+            ]
+        )
+        for reason, rows in found
+        if len(rows)
+    ]
+    if len(parts) > 1:
+        return pl.concat(parts).sort("line", maintain_order=True)
+    return parts[0] if parts else pl.DataFrame(schema=NOTES_SCHEMA)
 
 
 def is_frame(table: object) -> bool:
@@ -402,23 +427,6 @@ _OVERRUN: dict[str, tuple[Literal["mended", "noted"], str]] = {
 }
 
 
-def _notes(kept: pl.DataFrame, mends: Sequence[_Mend]) -> pl.DataFrame:
-    hits = kept.select(
-        mend.where.fill_null(value=False).alias(str(index)) for index, mend in enumerate(mends)
-    )
-    # Skip changes without affected jobs: most tables need few, and evaluating all dominates for small ones.
-    found = hits.select(pl.all().any()).row(0)
-    parts = [
-        kept.filter(hits[str(index)]).select(
-            pl.lit(mend.reason).alias("reason"), line=_ROW, job_id="job_id", outcome=pl.lit(mend.outcome)
-        )
-        for index, mend in enumerate(mends)
-        if found[index]
-    ]
-    none = pl.DataFrame(schema={**NOTES_SCHEMA, "outcome": pl.String()})
-    return pl.concat([none, *parts]).sort("line", maintain_order=True) if parts else none
-
-
 def _was_cancelled(kept: pl.DataFrame) -> pl.Expr:
     after = run_events.CANCELLED_AFTER
     return pl.col(after).is_not_null() if after in kept.columns else pl.lit(value=False)
@@ -460,19 +468,26 @@ def _values(kept: pl.DataFrame, amounts: Sequence[str], overrun: OverrunAction) 
     return columns.get_columns()
 
 
-def _raise_first(
-    numbers: pl.DataFrame,
+def _refused(numbers: pl.DataFrame, rules: Sequence[_Rule]) -> pl.Series:
+    """Return the reason to refuse each job, that of the first rule that it breaks; null for the others."""
+    holds = numbers.select(rule.holds.alias(str(index)) for index, rule in enumerate(rules))
+    broken = [(rule, name) for rule, name in zip(rules, holds.columns, strict=True) if not holds[name].all()]
+    if not broken:
+        return pl.Series(_REFUSED, [None], pl.String).new_from_index(0, numbers.height)
+    reasons_of = (pl.when(~pl.col(name)).then(pl.lit(rule.reason)) for rule, name in broken)
+    return holds.select(pl.coalesce(reasons_of).alias(_REFUSED)).to_series()
+
+
+def _first(
+    checked: pl.DataFrame,
     table: pl.DataFrame,
     rules: Sequence[_Rule],
     source: str,
     lines: pl.Series | None,
-) -> None:
-    holds = numbers.select(rule.holds.alias(str(index)) for index, rule in enumerate(rules))
-    if holds.select(pl.all_horizontal(pl.all()).all()).item():
-        return
-    broken = holds.with_row_index(_ROW).filter(~pl.all_horizontal(pl.exclude(_ROW))).head(1)
-    row = int(broken[_ROW][0])
-    rule = next(rule for index, rule in enumerate(rules) if not broken[str(index)][0])
+) -> WorkloadError:
+    """Return the error for the first job that breaks a rule."""
+    row, reason = checked.filter(pl.col(_REFUSED).is_not_null()).select(_ROW, _REFUSED).row(0)
+    rule = next(rule for rule in rules if rule.reason == reason)
     value = table[rule.column][row]
     place = f"{source}: row {row}" if lines is None else f"{source}:{lines[row]}"
-    raise WorkloadError(f"{place}: {rule.column} = {shown(value)}; {rule.text}. {NEXT_STEP}")
+    return WorkloadError(f"{place}: {rule.column} = {shown(value)}; {rule.text}. {NEXT_STEP}")
