@@ -29,7 +29,9 @@ class Allocator:
             left -= tasks
             if tasks > 0:
                 placement.append((index, tasks))
-        return placement if left == 0 else None
+            if left == 0:
+                return placement
+        return None
 
     def freed(self, placement: Placement) -> None:
         """Take note that a job gave back its nodes."""

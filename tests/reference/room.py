@@ -25,22 +25,29 @@ def room_beside(machine: Machine, holdings: Iterable[tuple[Job, Placement]]) -> 
     """Take what the given jobs hold from the empty machine; where a plan promises too much, 0 is free."""
     counts = machine.groups or (len(machine.capacity),)
     groups = [group for group, count in enumerate(counts) for _ in range(count)]
-    held = [[0] * len(capacity) for capacity in machine.capacity]
-    jobs = [0] * len(held)
-    closed = [False] * len(held)
+    room = [
+        Node(capacity, capacity, 0, closed=False, group=group, number=number)
+        for number, (capacity, group) in enumerate(zip(machine.capacity, groups, strict=True))
+    ]
+    there: dict[int, list[tuple[Job, int]]] = {}
     for job, placement in holdings:
-        for index, tasks in placement:
-            taken = machine.capacity[index] if job.exclusive else [tasks * asked for asked in job.request]
-            held[index] = [before + more for before, more in zip(held[index], taken, strict=True)]
-            jobs[index] += 1
-            closed[index] |= job.exclusive
-    room = []
-    for index, (capacity, group) in enumerate(zip(machine.capacity, groups, strict=True)):
-        free = tuple([max(0, amount - less) for amount, less in zip(capacity, held[index], strict=True)])
-        room.append(Node(capacity, free, jobs[index], closed[index], group, index))
+        for number, tasks in placement:
+            there.setdefault(number, []).append((job, tasks))
+    for number, jobs in there.items():
+        room[number] = without(room[number], jobs)
     if not machine.closed and not machine.withheld:
         return room
     return [offered(machine, index, node) for index, node in enumerate(room)]
+
+
+def without(node: Node, jobs: list[tuple[Job, int]]) -> Node:
+    """Take what jobs hold, each by so many tasks, from an empty node."""
+    free: Iterable[int] = node.free
+    for job, tasks in jobs:
+        taken = node.capacity if job.exclusive else [tasks * asked for asked in job.request]
+        free = [before - less for before, less in zip(free, taken, strict=True)]
+    closed = any(job.exclusive for job, _ in jobs)
+    return node._replace(free=tuple([max(0, amount) for amount in free]), jobs=len(jobs), closed=closed)
 
 
 def offered(machine: Machine, index: int, node: Node) -> Node:
