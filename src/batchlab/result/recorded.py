@@ -402,7 +402,13 @@ class RecordedTables:
 
     interruptions = RecordedTable(
         "One row per run that was cut short and whose job went back to the queue, in their order.",
-        (*_JOB, _FROM, _TO, Column("saved", pl.Float64, "s of the run that need not be run again"), *_HELD),
+        (
+            *_JOB,
+            _FROM,
+            _TO,
+            Column("saved", pl.Float64, "s of its work kept for the next run"),
+            *_HELD,
+        ),
         make=_interruptions,
         is_recorded=_always,
         # They are rows of allocations.csv if jobs were resized; jobs.csv has the last run of each job.
@@ -417,7 +423,7 @@ class RecordedTables:
         is_written=_never,
     )
     allocations = RecordedTable(
-        "One row per job and time that it kept the same nodes.",
+        "One row per job and period in which its nodes stayed the same.",
         (*_JOB, _FROM, Column("end_time", pl.Float64, "s, null if the job still runs"), *_HELD),
         make=lambda run: allocations_table(run.workload, run.system, run.outcome),
         is_recorded=_always,
@@ -458,9 +464,9 @@ class RecordedTables:
         make=_reasons,
     )
     gates = RecordedTable(
-        "One row per job and time that it waited at one gate: what would have to go for it to start "
-        "(semantics, S15); by row and time. The rows of a job that starts once add up to its wait. Numbers "
-        "are those at the start of a row, and null if the gate has none.",
+        "One row per job and period in which it waited for one cause, its gate (semantics, S15); by row and "
+        "time. The rows of a job that starts once add up to its wait. Numbers are those at the start of the "
+        "period, and null if the gate has none.",
         (
             *_JOB,
             Column("start", pl.Float64, "s"),
@@ -469,33 +475,34 @@ class RecordedTables:
             Column(
                 "subject",
                 pl.String,
-                "the limit, reservation or resource, or the job_id of the job at which the pass stopped, "
-                "that would be delayed, or for which it was preempted; null for ``resources`` if enough is "
-                "free in total, but not as needed",
+                "the limit, reservation or resource that the job waits for, or the job_id of the job that "
+                "stopped the pass, would be delayed, or preempted this job; null for ``resources`` if enough "
+                "is free in total, but fragmented",
             ),
             Column(
                 "detail",
                 pl.String,
-                "for ``resources`` who holds the nodes: ``earlier`` jobs, ``overtakers`` or ``victims`` "
-                "in their grace time; for ``order`` the limit that stopped the pass",
+                "for ``resources`` the jobs that hold the nodes: ``earlier`` jobs, ``overtakers``, or "
+                "``victims`` of a preemption in their grace time; for ``order`` the limit that stopped the "
+                "pass",
             ),
             Column("asked", pl.Int64, "amount of the resource, or tasks"),
             Column("free", pl.Int64, "amount of the resource, or slots"),
             Column("delay", pl.Float64, "of the job that would be delayed, s"),
-            Column("hole", pl.Float64, "until the job would have to be over, s"),
+            Column("hole", pl.Float64, "longest time limit with which the job would start, s"),
         ),
         option="explain",
         missing=(Argument("explain", "True", "simulate()"), "."),
         make=_gates,
     )
     promises = RecordedTable(
-        "One row per job and time that it was promised one start while it waited (semantics, S15); by row "
-        "and time. Rules without a plan promise nothing.",
+        "One row per waiting job and period in which its planned start stayed the same (semantics, S15); by "
+        "row and time. Only ``conservative`` plans the starts of all jobs.",
         (
             *_JOB,
-            Column("start", pl.Float64, "s, since when the promise stood"),
-            Column("end", pl.Float64, "s, null if it still stands"),
-            Column("promised", pl.Float64, "the start in the plan, s"),
+            Column("start", pl.Float64, "s, begin of the period"),
+            Column("end", pl.Float64, "s, end of the period; null if it goes on"),
+            Column("promised", pl.Float64, "planned start, s"),
         ),
         option="explain",
         missing=(Argument("explain", "True", "simulate()"), "."),
@@ -503,13 +510,13 @@ class RecordedTables:
         is_written=lambda run: bool(len(run.outcome.tables.get("promises", {"row": ()})["row"])),
     )
     usage = RecordedTable(
-        "One row per calculation of priorities, account and user, down the tree; calculations that were due "
-        "while no event happened are left out, except the last.",
+        "One row per calculation of priorities, account and user, from the root of the account tree down; "
+        "calculations while no event happened are left out, except the last.",
         (
             Column("time", pl.Float64, "s"),
             Column("account", pl.String),
             Column("user", pl.String, "null for the account with all its members"),
-            Column("usage", pl.Float64, "as it had faded by then"),
+            Column("usage", pl.Float64, "decayed usage"),
             Column(
                 "factor",
                 pl.Float64,
@@ -521,10 +528,10 @@ class RecordedTables:
         make=_usage,
     )
     rates = RecordedTable(
-        "One row per change of the rate at which nodes served jobs (S19), from the first of each control.",
+        "One row per change of the service rate of nodes (S19), including the first rate of each control.",
         (
             Column("time", pl.Float64, "s"),
-            Column("control", pl.UInt32, "its place in the option"),
+            Column("control", pl.UInt32, "index in the option ``control``"),
             Column("rate", pl.Float64, "units of work per second, from then on"),
         ),
         make=_rates,
@@ -532,16 +539,17 @@ class RecordedTables:
         is_written=lambda run: bool(run.options.controls),
     )
     key_events = RecordedTable(
-        "One row per arrival, departure and switch of a rate, with the state after it and its pass (S19).",
+        "One row per submission and end of a job, and per change (switch) of a service rate, with the state "
+        "after the event and its pass (S19).",
         (
             Column("time", pl.Float64, "s"),
             Column("event", pl.Enum),
             Column("row", pl.Int64, "null for a switch"),
             Column("job_id", pl.Int64, "null for a switch"),
             Column("rate", pl.Float64),
-            Column("workload", pl.Float64),
-            Column("weighted_workload", pl.Float64),
-            Column("present", pl.Int64, "jobs"),
+            Column("workload", pl.Float64, "work left of all present jobs"),
+            Column("weighted_workload", pl.Float64, "the same, times the processors of each job"),
+            Column("present", pl.Int64, "jobs, queued and served"),
             Column("queued", pl.Int64, "jobs"),
             Column("served", pl.Int64, "jobs"),
             Column("busy", pl.Float64, "processors"),
@@ -593,7 +601,7 @@ class RecordedTables:
         (
             Column("link", pl.String, "its name"),
             Column("bandwidth", pl.Float64, "bytes/s"),
-            Column("bytes", pl.Float64, "envelopes among them"),
+            Column("bytes", pl.Float64, "with message envelopes"),
             Column("mean_load", pl.Float64, "bytes/s, from the first submission to the last event"),
             Column("peak_load", pl.Float64, "bytes/s"),
             Column("busy_time", pl.Float64, "s, with any load"),
