@@ -1,7 +1,7 @@
 """How well forecasts of starts are calibrated on a made centre, or on a log: the tables of an evaluation.
 
 `python benchmarks/calibration.py centre|LOG:PROCESSORS [--policy SPEC] [--instants N] [--before N]
-[--samples N] [--arrivals none|week] [--starts simulated|log] [--draws METHOD …] [--correlations P …]
+[--samples N] [--arrivals none week] [--starts simulated|log] [--draws METHOD …] [--correlations P …]
 [--picture FILE]`, such as `CTC-SP2-1996-3.1-cln.swf.gz:338 --policy conservative`. Logs are looked for in
 `../shared/data`. The centre has 64 nodes, two partitions that share eight of them, at most eight running jobs
 per user, and 12,000 jobs of 60 users who each run a share of their limits. `--before` is the number of
@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from measure import SHARED, cpu_time
 
 import batchlab as bl
@@ -51,14 +52,14 @@ def logged(case: str, *, is_real: bool) -> tuple[bl.Workload, bl.System]:
     name, _, processors = case.rpartition(":")
     system = bl.System.homogeneous(nodes=int(processors), resources={"core": 1})
     # Otherwise the limit of a job that overran is its true run time; a run that is cut ends too early.
-    overrun = "keep" if is_real else "cut"
-    return bl.read_swf(SHARED / "data" / name, overrun=overrun), system
+    return bl.read_swf(SHARED / "data" / name, overrun="keep" if is_real else "cut"), system
 
 
 def draw(evaluation: bl.forecast.Evaluation, path: Path) -> None:
     """Draw the reliability diagram."""
-    axes = evaluation.plot()
-    axes.figure.savefig(path, dpi=160)
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    evaluation.plot(figure.subplots())
+    figure.savefig(path, dpi=160)
 
 
 def main() -> None:
@@ -69,7 +70,7 @@ def main() -> None:
     parser.add_argument("--instants", type=int, default=1000)
     parser.add_argument("--before", type=int, default=500)
     parser.add_argument("--samples", type=int, default=60)
-    parser.add_argument("--arrivals", choices=["none", "week"], default="none")
+    parser.add_argument("--arrivals", nargs="+", choices=["none", "week"], default=["week"])
     parser.add_argument("--draws", nargs="+", default=["user_request", "user"])
     parser.add_argument("--correlations", nargs="+", type=float, default=[1.0, 0.8])
     parser.add_argument("--picture", type=Path)

@@ -79,6 +79,26 @@ def test_the_narrowest_kind_with_enough_jobs() -> None:
     assert drawn("limits") == [100.0, 100.0]
 
 
+def test_a_long_run_is_drawn_from_a_kind_with_ten_longer_ones() -> None:
+    """Ten of a's jobs ran longer than 15 s, nine longer than 25 s; of all jobs of the size, others too."""
+    users: list[str | None] = [*("a" * 30), *("b" * 10), "a"]
+    kinds = kinds_of(users, [4] * 41, [100.0] * 41)
+    ran = np.array([10.0] * 20 + [20.0] + [30.0] * 9 + [80.0] * 10 + [NAN])
+    state = np.array([COMPLETED] * 40 + [RUNNING])
+    start = np.append(np.zeros(40), 1000.0)
+    uniform = np.full((1, 1), 0.9)
+
+    def drawn(elapsed: float) -> float:
+        known = Known(1000.0 + elapsed, state, start, ran)
+        found = draw_run_times(
+            "user", kinds, known, np.array([40]), elapsed=np.array([elapsed]), uniform=uniform
+        )
+        return float(found[0, 0])
+
+    assert drawn(15.0) == pytest.approx(30.0)
+    assert drawn(25.0) == pytest.approx(80.0)
+
+
 def test_a_job_without_limit_is_refused() -> None:
     """Shares of a limit need one."""
     kinds = kinds_of(["a"], [1], [float("inf")])

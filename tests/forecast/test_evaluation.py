@@ -73,6 +73,8 @@ def test_tables_and_text(evaluation: bl.forecast.Evaluation) -> None:
     assert max(len(line) for line in text.splitlines()) <= 110
     names = [each.get_text() for each in evaluation.plot().get_legend().get_texts()]  # type: ignore[union-attr]
     assert names[0] == "forecast"
+    # The one of the two that was chosen is drawn once.
+    assert len({"forecast, raw", "forecast, adjusted"} & set(names)) == 1
 
 
 def test_the_same_for_one_seed(evaluation: bl.forecast.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +94,7 @@ def test_the_same_for_one_seed(evaluation: bl.forecast.Evaluation, monkeypatch: 
         ({"calibration_instants": 0}, "calibration_instants = 0"),
         ({"draws": ("all",)}, "draws"),
         ({"correlations": (2,)}, "correlations"),
-        ({"arrivals": "day"}, "arrivals = 'day'"),
+        ({"arrivals": ("day",)}, "arrivals"),
         ({"starts": "real"}, "starts = 'real'"),
         ({"starts": "log"}, "starts = 'log'; needs the column start_time"),
         ({"samples": 0}, "samples = 0"),
@@ -132,6 +134,7 @@ def test_starts_of_the_log_are_forecast_exactly_by_its_scheduler(monkeypatch: py
             calibration_instants=10,
             draws=("true",),
             correlations=(1.0,),
+            arrivals=("none",),
             samples=2,
             threads=1,
         )
@@ -171,7 +174,10 @@ def test_scores_by_hand() -> None:
     assert scores.pinball_by_cases == pytest.approx(sum(losses) / 12)
     assert scores.pinball_by_instants == pytest.approx((losses[0] + sum(losses[1:]) / 3) / 6)
     assert (scores.median_error, scores.width, scores.points) == (50.0, 150.0, 0.0)
-    assert coverage_by_class(forecast, cases) == [("10 min", 4, 2, 0.75)]
+    # Of two instants drawn with replacement, half the pairs have both: 3 of 4; the others 1 of 1, and 2 of 3.
+    [(*facts, error)] = coverage_by_class(forecast, cases)
+    assert facts == ["10 min", 4, 2, 0.75]
+    assert error == pytest.approx(np.std([1, 2 / 3, 0.75, 0.75]), rel=0.15)
     assert classes_of(np.array([0.0, 600.0, 1e9])).tolist() == [0, 1, 5]
 
 
@@ -208,17 +214,21 @@ def test_the_choice_is_calibrated_in_each_block_of_time() -> None:
 
     none, half = np.zeros(len(instant)), np.full(len(instant), 0.5)
     candidates: dict[str, np.ndarray[Any, Any]] = {
-        "user_request, 1": shifted(none, spread),
-        "user_request, 0.8": shifted(0.6 * block - 1.2, half),
-        "user, 1": shifted(none, half),
+        "user_request, 1, none": shifted(none, spread),
+        "user_request, 1, week": shifted(0.6 * block - 1.2, half),
+        "user, 1, none": shifted(none, half),
     }
     cases = Cases(instant, np.arange(len(instant)), outcome)
     forecasts = _Forecasts(cases, np.empty((0, len(instant))), candidates)
-    methods: list[Method] = [("user_request", 1.0), ("user_request", 0.8), ("user", 1.0)]
-    assert forecasts.choose(methods)[0] == ("user", 1.0)
+    methods: list[Method] = [
+        ("user_request", 1.0, "none"),
+        ("user_request", 1.0, "week"),
+        ("user", 1.0, "none"),
+    ]
+    assert forecasts.choose(methods)[0] == methods[2]
     # Too narrow by the same factor in every block: adjusted, it covers 80 %.
-    narrow = _Forecasts(cases, forecasts.features, {"user, 1": shifted(none, 0.4 * half)})
-    assert narrow.choose([("user", 1.0)]) == (("user", 1.0), True)
+    narrow = _Forecasts(cases, forecasts.features, {"user, 1, none": shifted(none, 0.4 * half)})
+    assert narrow.choose(methods[2:]) == (methods[2], True)
     few = _Forecasts(cases.part(instant < 3), forecasts.features, candidates)
     assert few.choose(methods) == (methods[0], False)
 

@@ -119,14 +119,29 @@ def test_arrivals_of_past_weeks() -> None:
     """A workload of five weeks has three past weeks that may arrive again; a short one has none."""
     simulation = bl.Simulation(made(2000, 36.0, 1), SYSTEM, "easy")
     simulation.run_until(30 * 86_400)
-    with_week = simulation.forecast(30, arrivals="week")
-    without = simulation.forecast(30)
-    assert with_week.jobs.height > 10
-    assert not np.array_equal(with_week.starts, without.starts)
+    usual = simulation.forecast(30)
+    without = simulation.forecast(30, arrivals="none")
+    assert usual.jobs.height > 10
+    assert (usual.past_weeks, without.past_weeks) == (3, 0)
+    assert "arrivals      past weeks (3)" in str(usual)
+    np.testing.assert_array_equal(simulation.forecast(30, arrivals="week").starts, usual.starts)
+    assert not np.array_equal(usual.starts, without.starts)
     short = busy()
-    np.testing.assert_array_equal(
-        short.forecast(9, arrivals="week", horizon=1e5).jobs, short.forecast(9, horizon=1e5).jobs
-    )
+    np.testing.assert_array_equal(short.forecast(9).jobs, short.forecast(9, arrivals="none").jobs)
+    assert short.forecast(9).past_weeks == 0
+
+
+def test_no_job_arrives_where_forks_cannot_have_other_arrivals() -> None:
+    """A workload with a begin time: the default leaves arrivals out, and past weeks are refused."""
+    jobs = made(2000, 36.0, 1).jobs
+    begin = np.full(len(jobs), np.nan)
+    begin[-1] = 40 * 86_400.0
+    workload = bl.Workload.from_table(jobs.with_columns(begin_time=pl.Series(begin).fill_nan(None)))
+    simulation = bl.Simulation(workload, SYSTEM, "easy")
+    simulation.run_until(30 * 86_400)
+    assert simulation.forecast(5).past_weeks == 0
+    with pytest.raises(bl.SimulationError, match='use arrivals="none"'):
+        simulation.forecast(5, arrivals="week")
 
 
 def test_an_empty_queue() -> None:
@@ -172,7 +187,6 @@ def test_text_html_and_picture() -> None:
         ({"arrivals": "month"}, "arrivals = 'month'"),
         ({"correlation": 2}, "correlation = 2"),
         ({"horizon": 0}, "horizon = 0"),
-        ({"horizon": 1e6, "arrivals": "week"}, "at most a week"),
         ({"seed": -1}, "seed = -1"),
         ({"threads": 0}, "threads = 0"),
         ({"at": 0.0}, "at = 0 s"),

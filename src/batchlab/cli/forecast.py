@@ -83,7 +83,7 @@ _Horizon = Annotated[
         metavar="S",
         rich_help_panel=_FORECAST,
         help="Horizon, seconds; later starts are not simulated.",
-        show_default="none; a week with arrivals",
+        show_default="none",
     ),
 ]
 _Draws = Annotated[
@@ -96,8 +96,12 @@ _Correlation = Annotated[
     ),
 ]
 _Arrivals = Annotated[
-    ForecastArrivals,
-    typer.Option(rich_help_panel=_FORECAST, help="Later submissions: none, or those of a past week."),
+    ForecastArrivals | None,
+    typer.Option(
+        rich_help_panel=_FORECAST,
+        help="Later submissions: none, or those of a past week.",
+        show_default="week, if the workload can have it",
+    ),
 ]
 _Precision = Annotated[
     float | None,
@@ -146,7 +150,7 @@ def forecast(
     horizon: _Horizon = None,
     draws: _Draws = "user_request",
     correlation: _Correlation = 1.0,
-    arrivals: _Arrivals = "none",
+    arrivals: _Arrivals = None,
     precision: _Precision = None,
     job: _Job = None,
     tasks: _Tasks = None,
@@ -160,7 +164,7 @@ def forecast(
     of_waiting = {
         "--job": bool(job),
         "--horizon": horizon is not None,
-        "--arrivals": arrivals != "none",
+        "--arrivals": arrivals is not None,
         "--precision": precision is not None,
     }
     for name, is_given in of_waiting.items():

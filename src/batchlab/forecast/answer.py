@@ -44,12 +44,15 @@ class Forecast:
         horizon, or ever.
     starts
         float64, shape (samples, jobs): the start of each job in each sample, seconds.
+    past_weeks
+        The number of past weeks whose jobs arrive again in the samples; 0 if no job arrives.
     """
 
     now: float
     quantiles: tuple[float, ...]
     jobs: pl.DataFrame
     starts: Floats
+    past_weeks: int
 
     def __repr__(self) -> str:
         return f"<Forecast of {self.jobs.height:,} waiting jobs at {self.now:,g} s>"
@@ -64,6 +67,7 @@ class Forecast:
         starts: Floats,
         plan: Floats,
         levels: Sequence[float],
+        past_weeks: int,
     ) -> Forecast:
         """Make the table of samples.
 
@@ -81,6 +85,8 @@ class Forecast:
             float64, shape (jobs,): seconds.
         levels
             The levels of the quantiles.
+        past_weeks
+            The number of past weeks whose jobs arrive again.
         """
         known = workload.jobs[rows.tolist()].select("job_id", "tasks", "submit_time", "requested_time")
         found = sample_quantiles(starts, levels)
@@ -93,7 +99,7 @@ class Forecast:
                 for level, values in zip(levels, found, strict=True)
             ),
         )
-        return cls(now, tuple(levels), table, starts)
+        return cls(now, tuple(levels), table, starts, past_weeks)
 
     def chance(self, within: float) -> pl.DataFrame:
         """Return the chance of each job to start within a time.
@@ -132,6 +138,7 @@ class Forecast:
             ("at", format_duration(self.now)),
             ("waiting", f"{self.jobs.height:,} jobs"),
             ("samples", f"{len(self.starts):,}"),
+            ("arrivals", f"past weeks ({self.past_weeks})" if self.past_weeks else "none"),
         ]
 
     def blocks(self) -> list[text_tables.Block]:

@@ -45,6 +45,8 @@ MOST_JOBS = 200
 """The number of a kind's latest jobs that are used."""
 LEAST_OF_REQUEST, LEAST_OF_USER = 10, 20
 """From how many started jobs on the history of a user and request, or of a user or class, is used."""
+LEAST_OUTLASTING = 10
+"""From how many jobs on that ran a larger share than a job has run, the history of its kind is used."""
 
 _RUNNING, _COMPLETED, _KILLED = (JOB_STATES.index(name) for name in ("running", "completed", "killed"))
 _TREES, _LEAST_IN_LEAF, _MOST_LEARNT, _LEAST_LEARNT = 50, 10, 3_000, 50
@@ -171,6 +173,8 @@ class ShareCurve:
         float64, shape (n,): the shares with probability, ascending; the last one is 1.
     cumulative
         float64, shape (n,): the probability of each share or less; the last one is 1.
+    known
+        float64, shape (jobs,): the shares of the jobs of the estimate, ascending; so far, if they still run.
 
     References
     ----------
@@ -179,6 +183,7 @@ class ShareCurve:
 
     share: Floats
     cumulative: Floats
+    known: Floats
 
     @classmethod
     def of(cls, share: Floats, *, is_end: npt.NDArray[np.bool_]) -> ShareCurve:
@@ -190,7 +195,7 @@ class ShareCurve:
         places = np.flatnonzero(is_end & (share < 1.0))
         # Of equal shares the last one has the probability of all.
         places = places[np.append(share[places][1:] != share[places][:-1], True)] if len(places) else places
-        return cls(np.append(share[places], 1.0), np.append(1.0 - survival[places], 1.0))
+        return cls(np.append(share[places], 1.0), np.append(1.0 - survival[places], 1.0), share)
 
     @classmethod
     def weighted(cls, share: Floats, probability: Floats) -> ShareCurve:
@@ -198,7 +203,11 @@ class ShareCurve:
         values, place = np.unique(share, return_inverse=True)
         mass = np.bincount(place, probability)
         is_kept = (mass > 0) & (values < 1.0)
-        return cls(np.append(values[is_kept], 1.0), np.append(np.cumsum(mass)[is_kept], 1.0))
+        return cls(np.append(values[is_kept], 1.0), np.append(np.cumsum(mass)[is_kept], 1.0), values)
+
+    def outlasting(self, share: float) -> int:
+        """Return how many of the jobs ran a larger share of their limits."""
+        return len(self.known) - int(np.searchsorted(self.known, share, side="right"))
 
     def quantiles(self, uniform: Floats, above: float) -> Floats:
         """Return the shares at these probabilities, of those above a share; 1 if none is."""
@@ -416,14 +425,14 @@ def draw_run_times(
         rule = "run times are drawn as shares of it. Give it a requested_time, or use draws='true'"
         raise SimulationError(f"job {kinds.job_id[rows[without[0]]]} has no time limit; {rule}.")
     share = np.ones_like(uniform)
+    above = np.divide(elapsed, limit, out=np.zeros(len(rows)), where=limit > 0)
     if method != "limits":
-        for place, curve in enumerate(_curves(method, kinds, known, rows, forest)):
-            above = elapsed[place] / limit[place] if limit[place] > 0 else 0.0
+        for place, curve in enumerate(_curves(method, kinds, known, rows, above=above, forest=forest)):
             # Without any history, every share is as likely.
             share[:, place] = (
-                above + uniform[:, place] * (1.0 - above)
+                above[place] + uniform[:, place] * (1.0 - above[place])
                 if curve is None
-                else curve.quantiles(uniform[:, place], above)
+                else curve.quantiles(uniform[:, place], above[place])
             )
     return _totals(share * limit, limit, elapsed, uniform)
 
@@ -437,9 +446,15 @@ def _totals(total: Floats, limit: Floats, elapsed: Floats, uniform: Floats) -> F
 
 
 def _curves(
-    method: DrawMethod, kinds: JobKinds, known: Known, rows: Integers, forest: ShareForest | None
+    method: DrawMethod,
+    kinds: JobKinds,
+    known: Known,
+    rows: Integers,
+    *,
+    above: Floats,
+    forest: ShareForest | None,
 ) -> list[ShareCurve | None]:
-    """Return the distribution of the share of each job; None without any history."""
+    """Return the distribution of the share of each job, which has run a share; None without any history."""
     if method == "forest":
         fitted = ShareForest.fit(kinds, known) if forest is None else forest
         if fitted.model is not None and len(rows):
@@ -447,7 +462,10 @@ def _curves(
             found = [ShareCurve.weighted(fitted.share, each) for each in probability]
             return [found[each] for each in place]
     curves: dict[tuple[str, int], ShareCurve | None] = {}
-    return [_curve_of(method, kinds, known, int(row), curves) for row in rows]
+    return [
+        _curve_of(method, kinds, known, int(row), above=float(share), curves=curves)
+        for row, share in zip(rows, above, strict=True)
+    ]
 
 
 def _curve_of(
@@ -455,9 +473,15 @@ def _curve_of(
     kinds: JobKinds,
     known: Known,
     row: int,
+    *,
+    above: float,
     curves: dict[tuple[str, int], ShareCurve | None],
 ) -> ShareCurve | None:
-    """Return the distribution of the first kind of a job with enough history, or None."""
+    """Return the distribution of the first kind of a job with enough history, or None.
+
+    A few jobs that ran longer than the job has run would give a few possible ends, and intervals that are too
+    narrow.
+    """
     for name, number, least in _kinds_of(method, kinds, row):
         key = (name, number)
         if key not in curves:
@@ -468,7 +492,9 @@ def _curve_of(
             is_enough = len(latest) >= least and bool((known.state[latest] != _RUNNING).any())
             curves[key] = known.share_curve(latest, kinds.limit) if is_enough else None
         curve = curves[key]
-        if curve is not None:
+        if curve is None:
+            continue
+        if not 0 < above < 1 or name == "all" or curve.outlasting(above) >= LEAST_OUTLASTING:
             return curve
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation", "evaluate"]
 
-Method: TypeAlias = "tuple[DrawMethod, float]"
-"""A way to draw run times, and the correlation of the draws."""
+Method: TypeAlias = "tuple[DrawMethod, float, ForecastArrivals]"
+"""A way to draw run times, the correlation of the draws, and which jobs arrive."""
 
 _Part: TypeAlias = "tuple[Integers, Floats, Floats, dict[str, Floats]]"
 """Rows, the instant of each, features, and the forecasts of each method at one instant."""
@@ -73,15 +72,15 @@ class Evaluation:
         The number of test instants that were left out, since the jobs that ran in the log do not fit the
         machine.
     chosen
-        What was chosen before the last third: ``draws``, ``correlation``, and whether forecasts are
-        ``adjusted``.
+        What was chosen before the last third: ``draws``, ``correlation``, ``arrivals``, and whether forecasts
+        are ``adjusted``.
     scores
         One row per method: ``method``, ``coverage_50``, ``coverage_80``, ``coverage_90`` (shares),
         ``coverage_error``, ``pinball_by_cases``, ``pinball_by_instants``, ``median_error``, ``width``
         (seconds), ``points`` (share). The method ``forecast`` is what was chosen.
     classes
         One row per method and class of its median: ``method``, ``class`` (its upper end), ``cases``,
-        ``instants``, ``coverage_80``.
+        ``instants``, ``coverage_80``, ``coverage_error``.
     reliability
         One row per method and level: ``method``, ``level``, ``share`` (of the starts at or before it).
     """
@@ -131,7 +130,7 @@ class Evaluation:
         classes = [["class of the median", "cases", "instants", "80 %"]]
         own = self.classes.filter(pl.col("method") == _OURS)
         for row in own.iter_rows(named=True):
-            share = f"{100 * row['coverage_80']:.0f}"
+            share = f"{100 * row['coverage_80']:.0f} ± {100 * row['coverage_error']:.1f}"
             classes.append([row["class"], f"{row['cases']:,}", f"{row['instants']:,}", share])
         blocks: list[text_tables.Block] = [
             text_tables.Facts(facts, "Forecasts of starts, evaluated"),
@@ -164,7 +163,7 @@ def evaluate(
     samples: int = 60,
     draws: Sequence[DrawMethod] = ("user_request", "user"),
     correlations: Sequence[float] = (1.0, 0.8),
-    arrivals: ForecastArrivals = "none",
+    arrivals: Sequence[ForecastArrivals] = ("week",),
     seed: int = 0,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -192,14 +191,13 @@ def evaluate(
         are left out.
     samples
         The samples of a forecast.
-    draws, correlations
-        The candidates, each of them raw and adjusted. The calibration instants are cut into five blocks; in
-        each but the first, an adjustment is fitted on the blocks before it. Of the candidates whose coverage
-        by the 80 % interval differs from 80 % by at most 3 points in the mean over these four blocks, the one
-        with the least pinball loss is chosen, an adjusted one only if no raw one does; without any, the one
-        that differs least.
-    arrivals
-        As for `Simulation.forecast`.
+    draws, correlations, arrivals
+        The candidates: all combinations of these values of arguments of `Simulation.forecast`, each of them
+        raw and adjusted. The calibration instants are cut into five blocks; in each but the first, an
+        adjustment is fitted on the blocks before it. Of the candidates whose coverage by the 80 % interval
+        differs from 80 % by at most 3 points in the mean over these four blocks, the one with the least
+        pinball loss is chosen, an adjusted one only if no raw one does; without any, the one that differs
+        least.
     seed
         Seed of instants and samples.
     threads
@@ -224,7 +222,8 @@ def evaluate(
     rules.check(SimulationError, "starts", starts, rules.OneOf(FORECAST_STARTS))
     rules.check(SimulationError, "samples", samples, SAMPLES)
     rules.check(SimulationError, "seed", seed, rules.SEED)
-    rules.check(SimulationError, "arrivals", arrivals, rules.OneOf(FORECAST_ARRIVALS))
+    kind = rules.List(rules.OneOf(FORECAST_ARRIVALS), "arrivals", is_empty_valid=False)
+    rules.check(SimulationError, "arrivals", arrivals, kind)
     word = rules.List(rules.OneOf(DRAW_METHODS), "draws", is_empty_valid=False)
     rules.check(SimulationError, "draws", draws, word)
     chance = rules.List(rules.PROBABILITY, "chances", is_empty_valid=False)
@@ -236,8 +235,8 @@ def evaluate(
     early = truth.instants(warm, last, first, stream(seed, "calibration instants"))
     late = truth.instants(last, end, count, stream(seed, "test instants"))
     total = len(early) + len(late)
-    walk = _Walk(states, JobKinds.of(workload), truth, samples, arrivals, seed, threads)
-    methods: list[Method] = [*product(draws, correlations)]
+    walk = _Walk(states, JobKinds.of(workload), truth, samples, seed, threads)
+    methods: list[Method] = [*product(draws, correlations, arrivals)]
     calibrated = walk.along(early, methods, lambda done: progress and progress(done, total))
     chosen, is_adjusted = calibrated.choose(methods)
     tested = walk.along(late, [chosen], lambda done: progress and progress(len(early) + done, total))
@@ -252,7 +251,6 @@ class _Walk:
     kinds: JobKinds
     truth: Starts
     samples: int
-    arrivals: ForecastArrivals
     seed: int
     threads: int
 
@@ -329,25 +327,21 @@ class _Walk:
         self, situation: Situation, waiting: Integers, methods: Sequence[Method]
     ) -> dict[str, Floats]:
         at, seed = situation.known.at, self.seed + self.number
-        until = at + WEEK if self.arrivals == "week" else math.inf
-        alone = situation.simulation.fork(arrivals="none")
-        futures = [alone] if self.arrivals == "none" else situation.futures(self.arrivals, until)
+        futures = {each: situation.futures(each) for each in {method[2] for method in methods}}
         found: dict[str, Floats] = {}
-        for method, correlation in methods:
+        for method, correlation, arrivals in methods:
             totals = None
             if method != "true":
                 forest = self._forest_at(situation) if method == "forest" else None
                 totals = situation.draws(method, correlation, self.samples, seed, forest=forest)
             starts = situation.sample(
-                futures, totals, self.samples, until=until, threads=self.threads, asked=waiting
+                futures[arrivals], totals, self.samples, threads=self.threads, asked=waiting
             )
-            # What is later than the horizon counts as the horizon.
             found_starts = sample_quantiles(starts, LEVELS)
-            latest = min(until, at + _LATEST)
-            waits = np.where(np.isfinite(found_starts), found_starts, latest) - at
-            found[_name((method, correlation))] = waits
+            waits = np.where(np.isfinite(found_starts), found_starts - at, _LATEST)
+            found[_name((method, correlation, arrivals))] = waits
         limits = situation.draws("limits", 0.0, 1, seed)
-        plan = situation.sample([alone], limits, 1, asked=waiting)[0] - at
+        plan = situation.sample([], limits, 1, asked=waiting)[0] - at
         found[_PLAN] = np.repeat(plan[None, :], len(LEVELS), axis=0)
         return found | {
             name: baseline.quantiles(at, waiting, LEVELS) for name, baseline in self.baselines.items()
@@ -406,7 +400,7 @@ class _Forecasts:
 
 
 def _name(method: Method) -> str:
-    return f"{method[0]}, {method[1]:g}"
+    return f"{method[0]}, {method[1]:g}, {method[2]}"
 
 
 def _scored(
@@ -434,7 +428,7 @@ def _scored(
         covered = {f"coverage_{level}": share for level, share in score.coverage.items()}
         plain = {key: value for key, value in vars(score).items() if key != "coverage"}
         scores.append({"method": name, **covered, **plain})
-        names = ("class", "cases", "instants", "coverage_80")
+        names = ("class", "cases", "instants", "coverage_80", "coverage_error")
         classes += [
             {"method": name, **dict(zip(names, each, strict=True))}
             for each in coverage_by_class(forecast, tested.cases)
@@ -444,7 +438,7 @@ def _scored(
             {"method": name, "level": level, "share": float(share)}
             for level, share in zip(LEVELS, below, strict=True)
         ]
-    known = {"draws": chosen[0], "correlation": chosen[1], "adjusted": is_adjusted}
+    known = dict(zip(("draws", "correlation", "arrivals"), chosen, strict=True)) | {"adjusted": is_adjusted}
     return Evaluation(
         len(np.unique(tested.cases.instant)),
         len(tested.cases),

@@ -13,7 +13,7 @@ from batchlab.core.vocabulary import DRAW_METHODS, FORECAST_ARRIVALS
 from batchlab.errors import SimulationError
 from batchlab.forecast.answer import Forecast, SubmissionForecast
 from batchlab.forecast.scores import interval_of_quantiles
-from batchlab.forecast.situation import SAMPLES, WEEK, Situation, threads_of
+from batchlab.forecast.situation import SAMPLES, Situation, threads_of
 from batchlab.simulation.replacements import rows_of_jobs
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def forecast(
     horizon: float | None = None,
     draws: DrawMethod = "user_request",
     correlation: float = 1.0,
-    arrivals: ForecastArrivals = "none",
+    arrivals: ForecastArrivals | None = None,
     seed: int = 0,
     precision: float | None = None,
     at: float | None = None,
@@ -56,12 +56,11 @@ def forecast(
     samples, correlation, seed = _checked(samples, correlation, seed, draws, arrivals)
     threads = threads_of(threads)
     is_enough = _precise(precision, levels)
+    length = math.inf if horizon is None else rules.check(SimulationError, "horizon", horizon, rules.POSITIVE)
     situation = Situation.of(simulation, at)
-    until = _end(situation.known.at, horizon, arrivals)
-    alone = simulation.fork(arrivals="none")
-    starts, plan = np.empty((samples, 0)), np.empty((1, 0))
+    until = situation.known.at + length
+    starts, plan, futures = np.empty((samples, 0)), np.empty((1, 0)), situation.futures(arrivals)
     if len(situation.waiting):
-        futures = [alone] if arrivals == "none" else situation.futures(arrivals, until)
         totals = None if draws == "true" else situation.draws(draws, correlation, samples, seed)
         starts = situation.sample(
             futures,
@@ -72,7 +71,7 @@ def forecast(
             progress=progress,
             is_enough=is_enough,
         )
-        plan = situation.sample([alone], situation.draws("limits", 0.0, 1, seed), 1)
+        plan = situation.sample([], situation.draws("limits", 0.0, 1, seed), 1)
     return Forecast.of(
         simulation.workload,
         situation.waiting,
@@ -80,6 +79,7 @@ def forecast(
         starts=starts,
         plan=plan[0],
         levels=levels,
+        past_weeks=len(futures),
     )
 
 
@@ -167,10 +167,10 @@ def checked_levels(quantiles: Sequence[float]) -> tuple[float, ...]:
 
 
 def _checked(
-    samples: int, correlation: float, seed: int, draws: str, arrivals: str
+    samples: int, correlation: float, seed: int, draws: str, arrivals: str | None
 ) -> tuple[int, float, int]:
     rules.check(SimulationError, "draws", draws, rules.OneOf(DRAW_METHODS))
-    rules.check(SimulationError, "arrivals", arrivals, rules.OneOf(FORECAST_ARRIVALS))
+    rules.check(SimulationError, "arrivals", arrivals, rules.Optional(rules.OneOf(FORECAST_ARRIVALS)))
     return (
         rules.check(SimulationError, "samples", samples, SAMPLES),
         rules.check(SimulationError, "correlation", correlation, rules.PROBABILITY),
@@ -190,19 +190,3 @@ def _precise(precision: float | None, levels: Sequence[float]) -> Callable[[Floa
         return None
     seconds = rules.check(SimulationError, "precision", precision, rules.POSITIVE)
     return lambda starts: bool((interval_of_quantiles(starts, levels) <= seconds).all())
-
-
-def _end(now: float, horizon: float | None, arrivals: ForecastArrivals) -> float:
-    """Return the last instant that is simulated.
-
-    Raises
-    ------
-    SimulationError
-        If the horizon is invalid.
-    """
-    if horizon is None:
-        return now + WEEK if arrivals == "week" else math.inf
-    seconds = rules.check(SimulationError, "horizon", horizon, rules.POSITIVE)
-    if arrivals == "week" and seconds > WEEK:
-        raise SimulationError(f"horizon = {seconds:g} s; must be at most a week with arrivals='week'.")
-    return now + seconds

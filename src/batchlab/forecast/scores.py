@@ -211,8 +211,8 @@ def loss_of(forecast: Floats, outcome: Floats) -> Floats:
     return mean
 
 
-def coverage_by_class(forecast: Floats, cases: Cases) -> list[tuple[str, int, int, float]]:
-    """Return the name, cases, instants and coverage of the 80 % interval of each class of the median."""
+def coverage_by_class(forecast: Floats, cases: Cases) -> list[tuple[str, int, int, float, float]]:
+    """Return the name, cases, instants, coverage of the 80 % interval and its error of each class."""
     low, high = (forecast[place] for place in _INTERVALS[80])
     inside = (low <= cases.outcome) & (cases.outcome <= high)
     number = classes_of(forecast[MEDIAN])
@@ -220,7 +220,8 @@ def coverage_by_class(forecast: Floats, cases: Cases) -> list[tuple[str, int, in
     for each in np.unique(number):
         own = number == each
         instants = len(np.unique(cases.instant[own]))
-        found.append((CLASSES[each], int(own.sum()), instants, float(inside[own].mean())))
+        share, error = float(inside[own].mean()), _error_of_mean(inside[own], cases.instant[own])
+        found.append((CLASSES[each], int(own.sum()), instants, share, error))
     return found
 
 

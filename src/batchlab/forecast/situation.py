@@ -135,34 +135,39 @@ class Situation:
             forest=forest,
         )
 
-    def futures(self, arrivals: ForecastArrivals, until: float) -> list[Simulation]:
-        """Return the forks from which samples are made: one without arrivals, or one per past week.
+    def futures(self, arrivals: ForecastArrivals | None) -> list[Simulation]:
+        """Return the forks from which samples are made, one per past week; none if no job arrives.
 
         Parameters
         ----------
         arrivals
-            Which jobs arrive.
-        until
-            The last instant that is simulated, seconds.
-        """
-        weeks = self._past_weeks(until) if arrivals == "week" else []
-        tables = [table for table in weeks if len(table["job_id"])]
-        if not tables:
-            return [self.simulation.fork(arrivals="none")]
-        return [self.simulation.fork(arrivals=table) for table in tables]
+            Which jobs arrive; None: those of past weeks, if the simulation can have them.
 
-    def _past_weeks(self, until: float) -> list[dict[str, Integers | Floats]]:
+        Raises
+        ------
+        SimulationError
+            If the simulation cannot have other arrivals, and they are asked for.
+        """
+        tables = [] if arrivals == "none" else [table for table in self._past_weeks() if len(table["job_id"])]
+        try:
+            return [self.simulation.fork(arrivals=table) for table in tables]
+        except SimulationError:
+            if arrivals is not None:
+                raise
+            return []
+
+    def _past_weeks(self) -> list[dict[str, Integers | Floats]]:
         """Return the arrivals of each past week that the log has as a whole, as tables for a fork."""
         jobs = self.simulation.workload.jobs
         submit, job_id = jobs["submit_time"].to_numpy(), jobs["job_id"].to_numpy()
         has_run = (self.known.state == _COMPLETED) | (self.known.state == _KILLED)
         found: list[dict[str, Integers | Floats]] = []
         for weeks in range(_FIRST_WEEK, _LAST_WEEK + 1):
-            shift = weeks * WEEK
-            if self.known.at - shift < self.simulation.workload.first_submission:
+            begin = self.known.at - weeks * WEEK
+            if begin < self.simulation.workload.first_submission:
                 break
-            is_in = (submit > self.known.at - shift) & (submit <= until - shift) & has_run
-            found.append({"job_id": job_id[is_in], "submit_time": submit[is_in] + shift})
+            is_in = (submit > begin) & (submit <= begin + WEEK) & has_run
+            found.append({"job_id": job_id[is_in], "submit_time": submit[is_in] + weeks * WEEK})
         return found
 
     def sample(
@@ -182,7 +187,7 @@ class Situation:
         Parameters
         ----------
         futures
-            The forks: sample s is made from fork s modulo their number.
+            The forks: sample s is made from fork s modulo their number. Without any, no job arrives.
         totals
             float64, shape (samples, alive): the run times of the jobs alive; None for the true ones.
         samples
@@ -204,6 +209,7 @@ class Situation:
             float64, shape (samples or fewer, asked): the starts, seconds; infinite if a job does not start in
             time.
         """
+        futures = futures or [self.simulation.fork(arrivals="none")]
         asked = self.waiting if asked is None else asked
         rows = self.alive if totals is not None else self.alive[:0]
         starts = np.empty((samples, len(asked)))

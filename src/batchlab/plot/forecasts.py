@@ -88,16 +88,20 @@ def reliability(evaluation: Reliability, *, ax: Axes | None = None, title: str |
         From `batchlab.forecast.evaluate`.
     """
     table = evaluation.reliability
-    methods = table["method"].unique(maintain_order=True).to_list()
+    curves = {name: rows.drop("method") for (name,), rows in table.group_by("method", maintain_order=True)}
+    own, *others = curves
+    # The chosen forecast is also the raw or the adjusted one.
+    names = [own, *(name for name in others if not curves[name].equals(curves[own]))]
     ax = begin(ax, title=title, size=(4.8, 3.6))
-    ax.plot([0, 1], [0, 1], color="#8c959f", linewidth=0.8, label="_diagonal")
-    for number, method in enumerate(methods):
-        own = table.filter(table["method"] == method)
-        points = own["level"].to_numpy(), own["share"].to_numpy()
-        ax.plot(*points, "o-", color=colour(number), markersize=3, linewidth=1.1, label=method)
+    ax.plot([0, 1], [0, 1], "--", color="#8c959f", linewidth=0.8, label="_diagonal")
+    for number, name in enumerate(names):
+        points = curves[name]["level"].to_numpy(), curves[name]["share"].to_numpy()
+        width, front = (2.2, 3) if name == own else (1.0, 2)
+        ax.plot(*points, "o-", color=colour(number), markersize=3, linewidth=width, zorder=front, label=name)
     ax.set_xlabel("level of the quantile")
     ax.set_ylabel("share of starts at or before it")
     ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1)
-    legend(ax, len(methods))
+    # A line at 1 is visible.
+    ax.set_ylim(0, 1.02)
+    legend(ax, len(names))
     return dress(ax, grid="both")

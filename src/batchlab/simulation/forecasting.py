@@ -26,7 +26,7 @@ class ForecastsStarts:
         horizon: float | None = None,
         draws: DrawMethod = "user_request",
         correlation: float = 1.0,
-        arrivals: ForecastArrivals = "none",
+        arrivals: ForecastArrivals | None = None,
         seed: int = 0,
         precision: float | None = None,
         at: float | None = None,
@@ -44,7 +44,7 @@ class ForecastsStarts:
         quantiles
             The levels of the forecast, between 0 and 1, ascending.
         horizon
-            Seconds from now after which a start is only "later". [default: none; a week with arrivals]
+            Seconds from now after which a start is only "later". [default: none]
         draws
             How run times are drawn: ``"user_request"``: from the user's last jobs of the same size and time
             limit, or else as by ``"user"``; ``"user"``: from the user's last jobs, or else from the size
@@ -54,8 +54,9 @@ class ForecastsStarts:
         correlation
             The chance with which jobs of a user share their uniform in a sample, from 0 to 1.
         arrivals
-            ``"none"``, or ``"week"``: in each sample, one of the past weeks arrives again from the same hour
-            and weekday on.
+            ``"week"``: in each sample, one of the past weeks arrives again from the same hour and weekday on,
+            as far as the workload reaches back; ``"none"``. [default: ``"week"`` if forks can have other
+            arrivals, else ``"none"``]
         seed
             Seed of the draws: one uniform per sample and job, independent of the other jobs.
         precision

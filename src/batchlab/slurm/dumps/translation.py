@@ -297,7 +297,7 @@ class LiveTranslation:
             False to leave out ``largest_limit`` (see `outlook`).
         **options
             Further arguments of `batchlab.Simulation.forecast`, such as ``horizon``, ``draws`` and
-            ``correlation``.
+            ``correlation``. ``arrivals`` is ``"none"`` unless given.
 
         Returns
         -------
@@ -315,6 +315,7 @@ class LiveTranslation:
         # Draws are shares of limits: a job without one has that of its estimate.
         bounded = pl.min_horizontal("time_limit", "requested_time").alias("time_limit")
         simulation = self.simulation(self.with_jobs(self.workload.jobs.with_columns(bounded)))
+        options = {"arrivals": "none", **options}
         found = simulation.forecast(samples, quantiles, seed=seed, **options)  # type: ignore[arg-type]  # its own
         if chosen is not None:
             rows = [row for row, job in enumerate(self.records) if job.job_id in chosen]
