@@ -80,11 +80,11 @@ def test_if_i_submitted_now(capsys: pytest.CaptureFixture[str]) -> None:
         (["--tasks", "1"], "pass both"),
         (["--tasks", "1", "--limits", "60", "--job", "3"], "is about waiting jobs"),
         (["--tasks", "1", "--limits", "60", "--horizon", "3"], "is about waiting jobs"),
-        (["--precision", "0"], "precision = 0"),
+        (["--precision", "0"], "--precision: 0.0"),
         (["--tasks", "1.5", "--limits", "60"], "'1.5'; must be whole numbers"),
         (["--quantiles", "a"], "'a'; must be numbers separated by commas"),
         (["--quantiles", "0.9,0.1"], "must ascend"),
-        (["--correlation", "3"], "correlation = 3"),
+        (["--correlation", "3"], "--correlation: 3"),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ def test_sleep_needs_nodes_that_can(command: str, log: Path, capsys: pytest.Capt
     assert main([command, str(log), "-p", "fcfs", "--sleep", "timeout(300)"]) == 2
     written = capsys.readouterr()
     assert written.out == ""
-    assert "--sleep: sleep = timeout(300); needs a node group with sleep states." in written.err
+    assert "--sleep: timeout(300); needs a node group with sleep states." in written.err
 
 
 @pytest.mark.parametrize("command", ["run", "compare"])
@@ -25,7 +25,7 @@ def test_controls_need_the_groups_that_they_name(
     assert main(words) == 2
     written = capsys.readouterr()
     assert written.out == ""
-    assert "--control: control: groups = ('fast',); the system has no group 'fast'." in written.err
+    assert "--control: groups = ('fast',); the system has no group 'fast'." in written.err
 
 
 @pytest.mark.parametrize(

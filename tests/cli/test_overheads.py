@@ -94,6 +94,6 @@ def test_a_column_is_unknown_to_a_streamed_run(log: Path, capsys: pytest.Capture
     assert said in capsys.readouterr().err
     assert (
         main(["run", str(log), "--stream", "--nodes", "8", "--overhead", "launch=levy(loc=0, scale=1e308)"])
-        == 1
+        == 2
     )
-    assert "overheads: launch of a job was drawn as inf; must be a finite" in capsys.readouterr().err
+    assert "--overhead: launch of a job was drawn as inf; must be a finite" in capsys.readouterr().err

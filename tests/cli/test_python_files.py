@@ -211,7 +211,7 @@ def test_errors_in_a_run_have_a_place(mine: str, capsys: pytest.CaptureFixture[s
         (["--power", "busy=3"], "idle is missing"),
         (["--power", "idle=much"], "idle = much; must be watts"),
         (["--power", "idle=5, busy=3"], "must not be below idle"),
-        (["--power", "cap=5"], "says nothing of what nodes draw"),
+        (["--power", "cap=5"], "--power: 'cap=5'; idle is missing"),
         (["--power", "gpu: idle=5"], "no node group named 'gpu'"),
         (["--power", "idle=5", "--power", "idle=6"], "says twice"),
         (["--power", "idle=5, cap=9", "--power", "cap=8"], "gives a second cap"),

@@ -104,7 +104,7 @@ def test_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
         (["--train", "0.1"], "the train period: "),
         (["--out", "none/fitted.toml"], "is no directory"),
         (["--conf", "none"], "'none' does not exist"),
-        (["--minutes", "0"], "minutes = 0"),
+        (["--minutes", "0"], "--minutes: 0.0; must be"),
     ],
 )
 @pytest.mark.usefixtures("centre")

@@ -80,7 +80,7 @@ def test_history(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (["--now", "soon"], "now = 'soon'; must be seconds since 1970"),
+        (["--now", "soon"], "--now: 'soon'; must be seconds since 1970"),
         (["--job", "99"], "99: no such job waits"),
         (["--squeue", "none"], "does not exist"),
         (["--squeue", str(FOLDER / "slurm.conf")], "is no dump of jobs"),

@@ -75,7 +75,7 @@ def test_machine(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ("options", "match"),
     [
         (["--cores", "2"], "are those of --nodes; pass both"),
-        (["--clock", "0"], "clock = '0'; must be real, auto or a factor from 1 to 10,000."),
+        (["--clock", "0"], "--clock: '0'; must be real, auto or a factor from 1 to 10,000."),
         (["--nodes", "8", "--policy", "esay"], "no policy named 'esay'"),
     ],
 )

@@ -12,7 +12,8 @@ import batchlab as bl
 from batchlab.cli import main
 from batchlab.cli.plot import plot_kinds
 from batchlab.generate import demo_system, demo_workload
-from batchlab.result.plots import plots_of_results
+from batchlab.result.plots import UNWRITTEN, plots_of_results
+from batchlab.result.recorded import TABLES
 
 # The words are right, but what they ask for cannot be drawn.
 
@@ -59,8 +60,9 @@ def test_labels_and_title_are_drawn(folders: list[str], tmp_path: Path) -> None:
 def test_options_are_the_arguments_of_plots() -> None:
     """Each argument of each plot of results is an option, but for axes, titles and prices."""
     kinds = plot_kinds()
-    assert kinds.keys() == plots_of_results().keys()
     for name, draw in plots_of_results().items():
+        if name not in kinds:
+            continue
         arguments = [*inspect.signature(draw).parameters][1:]
         assert [*kinds[name].arguments] == [
             each for each in arguments if each not in {"ax", "title", "prices"}
@@ -221,3 +223,23 @@ def test_what_is_refused(
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_plots_of_costs_are_not_offered(
+    folders: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Files have no costs of the simulation: exactly the plots that need them are refused, by name."""
+    refused = {name for name in plots_of_results() if name not in plot_kinds()}
+    assert refused == {"cpu_time", "cpu_time_by_queue_size", "memory", "scalability"}
+    assert main(["plot", "scalability", folders[0], "-o", str(tmp_path / "a.png")]) == 2
+    assert "needs elapsed of results, which is not written to files" in capsys.readouterr().err
+
+
+def test_what_files_of_results_lack(folders: list[str]) -> None:
+    """A read result has no value, or refuses, for what is declared unwritten."""
+    result = bl.read_result(folders[0])
+    assert result.elapsed is None
+    unwritten = {
+        name for name, table in TABLES.items() if table.option == name and not table.is_written(result)
+    }
+    assert unwritten == UNWRITTEN - {"elapsed"}

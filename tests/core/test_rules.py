@@ -34,7 +34,7 @@ from batchlab.errors import SimulationError
         (rules.PROBABILITY, 1.1, "must be a number from 0 to 1"),
         (rules.Number(above=0, below=1), 1, "must be a number > 0 and < 1"),
         (rules.Number(-(2**53), most=2.0**-53), 1, "must be a number from -2^53 to 2^-53"),
-        (rules.Optional(rules.COUNT), 0, "must be a whole number >= 1, or None"),
+        (rules.Optional(rules.COUNT), 0, "must be a whole number >= 1"),
         (rules.truth, 1, "must be true or false"),
         (rules.NAME, "", "must be a name of 1 to 200 printable characters"),
         (rules.Each(rules.COUNT, "counts"), "12", "must be counts"),

@@ -17,6 +17,7 @@ from batchlab.cli.wording import CommandOptions
 from batchlab.core.late import cli_spooled as spooled
 from batchlab.core.late import core_python_file as python_file
 from batchlab.core.late import report_interactive as interactive
+from batchlab.core.lazy import missing_package
 from batchlab.core.vocabulary import LARGEST_SEED
 from batchlab.errors import BatchlabError, ResultError, SimulationError, as_message, nearest
 
@@ -269,7 +270,8 @@ def _format_error(error: BaseException, command: str, options: CommandOptions) -
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}.", _FAILED
-    return _unexpected(error), _FAILED
+    lacking = missing_package(error, "this command")
+    return (_unexpected(error), _FAILED) if lacking is None else (str(lacking), _WRONG_USAGE)
 
 
 def _of_library(error: BatchlabError, command: str, options: CommandOptions) -> tuple[str, int]:

@@ -11,7 +11,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path  # typer reads the annotations
@@ -90,24 +90,51 @@ class PlotArgument:
 
 @dataclass(frozen=True)
 class PlotKind:
-    """A plot of results: its first line, and its arguments by name."""
+    """A plot of results: its first line, its arguments by name, and what it needs that files do not have."""
 
     name: str
     about: str
     arguments: dict[str, PlotArgument] = field(default_factory=dict)
+    unwritten: tuple[str, ...] = ()
+
+
+def plot_kinds() -> dict[str, PlotKind]:
+    """Return the plots of written results, by name."""
+    return {name: kind for name, kind in _kinds().items() if not kind.unwritten}
 
 
 @cache
-def plot_kinds() -> dict[str, PlotKind]:
+def _kinds() -> dict[str, PlotKind]:
     """Read the plots of results, by name, from their source."""
     found: dict[str, PlotKind] = {}
     for file in (resources.files("batchlab") / "plot").iterdir():
         if not file.name.endswith(".py"):
             continue
-        for node in ast.parse(file.read_text("utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and _is_plot(node):
-                found[node.name] = _kind_of(node)
+        functions = {
+            node.name: node
+            for node in ast.parse(file.read_text("utf-8")).body
+            if isinstance(node, ast.FunctionDef)
+        }
+        for node in functions.values():
+            if _is_plot(node):
+                unwritten = sorted(_attributes(node, functions) & result_plots.UNWRITTEN)
+                found[node.name] = replace(_kind_of(node), unwritten=tuple(unwritten))
     return dict(sorted(found.items()))
+
+
+def _attributes(node: ast.FunctionDef, functions: Mapping[str, ast.FunctionDef]) -> set[str]:
+    """Return the attributes that a function reads, by itself or by functions of its file."""
+    reached = {node.name}
+    waiting = [node]
+    attributes: set[str] = set()
+    while waiting:
+        for each in ast.walk(waiting.pop()):
+            if isinstance(each, ast.Attribute):
+                attributes.add(each.attr)
+            if isinstance(each, ast.Name) and each.id in functions and each.id not in reached:
+                reached.add(each.id)
+                waiting.append(functions[each.id])
+    return attributes
 
 
 def _is_plot(node: ast.FunctionDef) -> bool:
@@ -259,6 +286,12 @@ def _plot(
     if out.suffix.lower() not in _SUFFIXES:
         raise wrong_usage(f"{out}; must end in {', '.join(_SUFFIXES)}.", "--out")
     known = plot_kinds()
+    if kind in _kinds() and kind not in known:
+        needed = " and ".join(_kinds()[kind].unwritten)
+        step = f"Call bl.plot.{kind}(results) in the program that simulates"
+        raise wrong_usage(
+            f"{kind}; needs {needed} of results, which is not written to files. {step}.", "KIND"
+        )
     if kind not in known:
         raise wrong_usage(f"{kind}; no plot of results has this name.{suggest(kind, known)}", "KIND")
     _check_taken(known[kind], options)

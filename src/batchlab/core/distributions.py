@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from batchlab.core import rules
+from batchlab.core.lazy import import_late
 from batchlab.core.random_streams import Floats, stream
 from batchlab.core.spec import Argument, Call, Grammar, Spec, written
 from batchlab.errors import BatchlabError, WorkloadError, shown, suggest
@@ -419,8 +420,8 @@ class SciPy:
 
 def _of_scipy(name: str) -> Any:  # noqa: ANN401  # SciPy has no types
     """Return a distribution of `scipy.stats` without its parameters."""
-    from scipy import stats  # noqa: PLC0415  # slow, and needed for distributions without a class only
-
+    # Slow, and needed for distributions without a class only.
+    stats = import_late("scipy", "stats")
     kinds = (stats.rv_continuous, stats.rv_discrete)
     found = getattr(stats, name, None)
     if not isinstance(found, kinds):

@@ -7,6 +7,8 @@ from rich import progress as rich_progress
 from rich import progress_bar as rich_progress_bar
 from rich import table as rich_table
 from rich import text as rich_text
+from scipy import special as scipy_special
+from scipy import stats as scipy_stats
 
 from batchlab import adequacy as adequacy
 from batchlab import application as application
@@ -184,6 +186,8 @@ __all__ = [
     "rich_progress_bar",
     "rich_table",
     "rich_text",
+    "scipy_special",
+    "scipy_stats",
     "seam",
     "simulation_nodes",
     "simulation_simulation",

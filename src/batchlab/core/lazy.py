@@ -7,6 +7,7 @@ NAME``; ``from HOME import *`` in the stub of a module stands for all names in t
 Therefore type checkers, which read the stub only, and the package use the same list.
 """
 
+import re
 import signal
 import sys
 import threading
@@ -16,7 +17,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["attach", "gather", "import_late", "late", "make_dir"]
+__all__ = ["attach", "gather", "import_late", "late", "make_dir", "missing_package"]
 
 
 class _LateModule:
@@ -111,7 +112,8 @@ def gather(package: str) -> tuple[list[str], dict[str, object], Callable[[], lis
     tuple
         ``__all__`` of the package, what it names, and ``__dir__``: the public names of all these modules.
     """
-    modules = [import_module(line.split()[1]) for line in _stub(package) if line.endswith(" import *")]
+    with _naming_packages(package):
+        modules = [import_module(line.split()[1]) for line in _stub(package) if line.endswith(" import *")]
     found = {name: getattr(module, name) for module in modules for name in module.__all__}
     return sorted(found), found, make_dir(package)
 
@@ -176,11 +178,56 @@ def _interrupted_afterwards() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+def missing_package(error: BaseException, what: str) -> ImportError | None:
+    """Return the error that says how to install a missing package.
+
+    Parameters
+    ----------
+    error
+        The error of an import.
+    what
+        What needs the package, such as the module that imports it.
+
+    Returns
+    -------
+    MissingExtraError or None
+        None unless batchlab requires the package.
+    """
+    package = (getattr(error, "name", None) or "").partition(".")[0]
+    required = _requirement(package) if isinstance(error, ModuleNotFoundError) else None
+    if required is None:
+        return None
+    from batchlab.errors import missing_extra  # noqa: PLC0415  # only needed here
+
+    return missing_extra("this function" if what.partition(".")[0] == package else what, required)
+
+
+@contextmanager
+def _naming_packages(module: str) -> Iterator[None]:
+    """Raise `MissingExtraError` if the import of a module lacks a package that batchlab requires."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise missing_package(error, module) or error from None
+
+
+def _requirement(package: str) -> str | None:
+    """Return the requirement of batchlab for a package that is imported by its own name, with versions."""
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415  # only needed here
+
+    try:
+        found = requires("batchlab") or ()
+    except PackageNotFoundError:
+        return None
+    own = [each for each in found if ";" not in each]
+    return next((each for each in own if re.split(r"[^\w.-]", each)[0] == package), None)
+
+
 def _import(name: str) -> ModuleType:
     """Import a module, with NumPy ready for the kernel if the module imports it."""
     if name in sys.modules:
         return import_module(name)
-    with _interrupted_afterwards():
+    with _interrupted_afterwards(), _naming_packages(name):
         module = import_module(name)
         if "numpy" in sys.modules:
             # By name: the stub of the kernel imports types of the package.

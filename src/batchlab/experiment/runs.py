@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.core import rules
+from batchlab.core.late import scipy_special
 from batchlab.core.markup import card
 from batchlab.errors import ExperimentError, ResultError, suggest
 from batchlab.experiment.output import TableFormat, write
@@ -104,9 +105,11 @@ def half_width(runs: pl.Series, deviation: pl.Series, confidence: float) -> list
         t · s / √n, where t is the quantile at (1 + confidence) / 2 with n - 1 degrees of freedom; None
         without a standard deviation.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415  # not needed for the table
-
-    quantiles = {count: float(stdtrit(count - 1, (1 + confidence) / 2)) for count in set(runs) if count > 1}
+    quantiles = {
+        count: float(scipy_special.stdtrit(count - 1, (1 + confidence) / 2))
+        for count in set(runs)
+        if count > 1
+    }
     pairs = zip(runs, deviation, strict=True)
     return [None if each is None else quantiles[count] * each / count**0.5 for count, each in pairs]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from batchlab.core.late import scipy_stats
 from batchlab.core.random_streams import Floats, Integers
 from batchlab.errors import WorkloadError
 from batchlab.generate.arrivals import MONTHS, WEEKDAYS, places
@@ -103,8 +104,6 @@ def compare(
     >>> compare(log, log).distance
     0.0
     """
-    from scipy.stats import ks_2samp  # noqa: PLC0415  # takes longer to import than most comparisons
-
     for name, workload in (("real", real), ("generated", generated)):
         check_workload(workload, name)
         if not len(workload):
@@ -118,7 +117,7 @@ def compare(
     )
     if submit.max() - submit.min() < _YEAR:
         months = months.clear()
-    found = ks_2samp(
+    found = scipy_stats.ks_2samp(
         _rounded(gflops(real, performance_of_real or speeds)), _rounded(gflops(generated, speeds))
     )
     return Comparison(hours, weekdays, months, float(found.statistic), float(found.pvalue))

@@ -27,6 +27,7 @@ import polars as pl
 
 from batchlab.core import rules
 from batchlab.core.distributions import TwoStageUniform
+from batchlab.core.late import scipy_special
 from batchlab.core.random_streams import Floats, stream
 from batchlab.core.vocabulary import LUBLIN_KINDS, LublinKind
 from batchlab.errors import WorkloadError
@@ -246,10 +247,8 @@ def _arrivals(given: LublinParameters, random: np.random.Generator, jobs: int) -
 
 def _weights(given: LublinParameters) -> Floats:
     """Return the weight of each half hour of the day, relative to the mean."""
-    from scipy.special import gammainc  # noqa: PLC0415  # only needed here
-
     edges = (np.arange(_DAY_STARTS, _DAY_STARTS + SLOTS + 1) - 0.5) / given.cycle_scale
-    increase = np.diff(gammainc(given.cycle_shape, edges))
+    increase = np.diff(scipy_special.gammainc(given.cycle_shape, edges))
     # The first half hour of the cycle is the 11th of the day, which has index 10.
     weights = np.roll(increase, _DAY_STARTS - 1)
     return np.asarray(weights / weights.mean(), dtype=np.float64)

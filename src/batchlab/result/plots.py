@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["RESULTS", "ResultPlots", "plots_of_results"]
+__all__ = ["RESULTS", "UNWRITTEN", "ResultPlots", "plots_of_results"]
 
 RESULTS = {"results", "result", "workloads"}
 """The names that the first argument of a plot of results has."""
+
+UNWRITTEN = {"elapsed", "dispatch"}
+"""The attributes of a result that its files do not have: the cost of the simulation differs by machine."""
 
 
 @dataclass(frozen=True)
