@@ -22,7 +22,7 @@ def test_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "\n".join(lines)
     assert "10 nodes, 632 CPUs, 4 partitions." in lines
     assert "    0  unknown to every release of Slurm from 20.02 on" in lines
-    assert text.index("Not modelled, or not as Slurm has it") < text.index("Not modelled yet")
+    assert text.index("Not modelled, or modelled differently") < text.index("Not modelled yet")
     assert "  KillWait = 60" in text
     assert "Seconds between SIGTERM and SIGKILL when a job has reached its limit" in text
     assert "Here: no job ignores SIGTERM at its limit" in text

@@ -33,7 +33,7 @@ def test_areas_are_the_parts_of_the_wait() -> None:
     areas = areas_of(ax)
     assert areas == pytest.approx(
         {
-            "running when it came": 120,
+            "already running": 120,
             "submitted before it": 200,
             "overtook it": 70,
             "idle, enough for it": 130,
@@ -53,7 +53,7 @@ def test_no_job_waits() -> None:
 def test_all_waiting() -> None:
     """The area of a colour is the time that jobs waited for a cause, or that a group of jobs waited."""
     result = bl.simulate(JOBS, SYSTEM, "easy", explain=True)
-    holders = {"running when it came": 67.5, "submitted before it": 50, "overtook it": 35, "idle": 67.5}
+    holders = {"already running": 67.5, "submitted before it": 50, "overtook it": 35, "idle": 67.5}
     assert areas_of(bl.plot.waiting_time(result)) == pytest.approx(holders)
     gates = {"resources, earlier": 50 + 50, "resources, overtakers": 40 + 30, "would delay": 50}
     assert areas_of(bl.plot.waiting_time(result, of="gates")) == pytest.approx(gates)

@@ -155,13 +155,13 @@ def test_likely_reasons() -> None:
     (line,) = far(100, 201, LogFacts(read=100, without_limit=60, kept=95, memory_left=True), known)
     assert line.split("; ") == [
         "the simulated mean wait (00:03:21) is more than twice that of the log (00:01:40)",
-        "likely reasons: memory that jobs asked for is not taken, and the system has none",
+        "likely reasons: memory requests are ignored, and the system has no memory",
         "the time limits of 60 of 95 jobs are unknown",
         "10 of 100 jobs of the log are left out, or did not run in both",
         "the policy is not the configured one",
     ]
     (line,) = far(100, 10)
-    assert line.endswith("likely reasons: easy is not the policy of the machine, which is not known")
+    assert line.endswith("likely reasons: the real policy is unknown and may not be easy")
 
 
 def test_a_result_warns_of_a_wait_far_from_the_log() -> None:

@@ -402,7 +402,7 @@ def test_splits_that_are_refused(arguments: dict[str, Any], message: str) -> Non
 def test_summary_of_all_waiting() -> None:
     """Causes, groups, periods and the longest waits, in 80 columns."""
     text = str(limited().waiting_summary("user", every=60))
-    assert text.startswith("2 of 3 jobs waited, 00:02:20 in all, 00:01:10 in the mean.")
+    assert text.startswith("2 of 3 jobs waited, 00:02:20 in total, 00:01:10 on average.")
     assert re.search(r"^limit +one +1 +00:01:00 +42.9%$", text, re.MULTILINE)
     assert re.search(r"^bob +1 +00:01:20 +57.1% +100%$", text, re.MULTILINE)
     assert re.search(r"^00:01:00 +1 +30 s +21.4% +100%$", text, re.MULTILINE)

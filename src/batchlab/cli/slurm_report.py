@@ -19,14 +19,14 @@ __all__ = ["report_lines"]
 _WIDTH = 80
 _COUNTS: tuple[tuple[Treatment, str], ...] = (
     ("modelled", "used: the simulated system, or its policy, has them"),
-    ("read", "not modelled yet: read, and no simulation goes by them"),
-    ("not_modelled", "not modelled, or not as Slurm has them"),
-    ("no_effect", "without effect on when and where jobs run, or ask for nothing"),
+    ("read", "not modelled yet: read, but not used by simulations"),
+    ("not_modelled", "not modelled, or modelled differently"),
+    ("no_effect", "without effect on when and where jobs run"),
     ("unknown", "unknown to every release of Slurm from 20.02 on"),
 )
 _TITLES: tuple[tuple[Treatment, str], ...] = (
     ("unknown", "Unknown"),
-    ("not_modelled", "Not modelled, or not as Slurm has it"),
+    ("not_modelled", "Not modelled, or modelled differently"),
     ("read", "Not modelled yet"),
 )
 _LISTED_IN_FULL: tuple[tuple[Treatment, str], ...] = (

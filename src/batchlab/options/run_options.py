@@ -90,7 +90,7 @@ class RunOptions:
     reasons
         True to record the reasons why jobs wait, for `Result.reasons`.
     explain
-        True to record what would have to go for each waiting job to start (S15), for `Result.gates`.
+        True to record why each waiting job could not start (S15), for `Result.gates`.
         Supported by the rules ``none``, ``first_fit``, ``easy`` and ``conservative``, and by schedulers
         written in Python.
     invocation

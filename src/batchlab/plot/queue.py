@@ -358,9 +358,8 @@ def waiting_time(
     result
         One result; of replications only the first is drawn.
     of
-        ``"holders"``: who had the machine meanwhile (semantics, S29). ``"gates"``: what would have had to go
-        for the jobs to start, and ``"limits"``: over which limit they were (S15); both need
-        ``explain=True``.
+        ``"holders"``: who had the machine meanwhile (semantics, S29). ``"gates"``: why the jobs could
+        not start, and ``"limits"``: which limit they exceeded (S15); both need ``explain=True``.
     by
         A column of the jobs, or ``"size"``, to stack groups of jobs in place of causes; of many groups the 11
         that waited longest, and the others together.

@@ -31,7 +31,7 @@ _MOST_PICTURES = 6
 _LISTED = 10
 _MOST_EXPLAINED, _EXPLAINED_IN_ALL = 200, 600
 _HOLDERS = "Who had the machine while jobs waited, as shares of the waiting"
-_GATES = "What would have had to go for the jobs to start, as shares of the waiting"
+_GATES = "Why jobs could not start, as shares of the waiting time"
 _SIZES = "The waiting by the number of tasks"
 
 
@@ -52,7 +52,7 @@ def waiting(groups: Sequence[Group]) -> Html | None:
         (
             plot.waiting_time(group.results[0], of="gates" if group.label in gates else "holders"),
             f"Jobs that wait under {group.label}, by "
-            + ("what would have to go" if group.label in gates else "who has the machine"),
+            + ("why jobs could not start" if group.label in gates else "who has the machine"),
         )
         for group in groups
         if group.label in waited

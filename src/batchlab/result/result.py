@@ -225,8 +225,8 @@ class Result(RecordedTables):
             A column of `jobs`, such as ``"user"``; or ``"size"``: classes of tasks, each up to twice the
             previous one. [default: all jobs together]
         of
-            ``"holders"``: who had the machine meanwhile. ``"gates"``: what would have had to go for the jobs
-            to start. ``"limits"``: over which limit the jobs were. The last two need ``explain=True``.
+            ``"holders"``: who had the machine meanwhile. ``"gates"``: why the jobs could not start.
+            ``"limits"``: which limit the jobs exceeded. The last two need ``explain=True``.
         every
             The length of periods of time, seconds, from the first submission on: a row for each of them.
             [default: the whole run]
@@ -290,7 +290,7 @@ class Result(RecordedTables):
         >>> system = bl.System.homogeneous(nodes=1, resources={"core": 4})
         >>> result = bl.simulate(bl.Workload.from_table(jobs), system, "easy")
         >>> print(result.waiting_summary().text().partition(".")[0])
-        1 of 2 jobs waited, 50 s in all, 50 s in the mean
+        1 of 2 jobs waited, 50 s in total, 50 s on average
         """
         return waiting_summary.summary(self._waits, self._jobs_without_nodes, by, of=of, every=every)
 

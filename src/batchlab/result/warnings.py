@@ -91,15 +91,15 @@ def unlike_log(
 
 def _reasons(facts: LogFacts, system: System, policy: Policy, compared: int) -> Iterator[str]:
     if facts.memory_left:
-        of_system = "" if "mem" in system.resources else ", and the system has none"
-        yield f"memory that jobs asked for is not taken{of_system}"
+        of_system = "" if "mem" in system.resources else ", and the system has no memory"
+        yield f"memory requests are ignored{of_system}"
     if facts.without_limit > _MOST_WITHOUT_LIMITS * facts.kept:
         yield f"the time limits of {facts.without_limit:,} of {facts.kept:,} jobs are unknown"
     left_out = facts.read - compared
     if left_out >= max(_FEWEST_LEFT_OUT * facts.read, 1):
         yield f"{left_out:,} of {facts.read:,} jobs of the log are left out, or did not run in both"
     if not system.policy:
-        yield f"{policy} is not the policy of the machine, which is not known"
+        yield f"the real policy is unknown and may not be {policy}"
     elif str(policy) != system.policy:
         yield "the policy is not the configured one"
 

@@ -21,7 +21,7 @@ HOLDERS = ("own_run", "running", "before", "overtook", "unavailable", "idle_enou
 
 HOLDER_TITLES = {
     "own_run": "its own earlier runs",
-    "running": "running when it came",
+    "running": "already running",
     "before": "submitted before it",
     "overtook": "overtook it",
     "unavailable": "nodes not available",

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 Account: TypeAlias = Literal["holders", "gates", "limits"]
-"""By what a wait is split: who had the machine, what would have had to go, or which limit it was over."""
+"""By what a wait is split: who had the machine, why the job could not start, or which limit it exceeded."""
 
 ACCOUNTS: tuple[Account, ...] = get_args(Account)
 OWN_RUN = "own_run"

@@ -128,13 +128,13 @@ def summary(
 
 
 def _head(waits: pl.DataFrame, jobs: pl.DataFrame, total: float, *, explained: bool) -> str:
-    times = f"{format_duration(total)} in all, {format_duration(total / len(waits))} in the mean"
+    times = f"{format_duration(total)} in total, {format_duration(total / len(waits))} on average"
     text = f"{len(waits):,} of {len(jobs):,} jobs waited, {times}."
     left = int(jobs["start_time"].gather(waits["row"]).null_count())
     if left:
         text += f" {left:,} of them never started."
     if not explained:
-        text += " To see what would have had to go for them to start, simulate with the option explain."
+        text += " To record why they could not start, simulate with the option explain."
     return text
 
 
@@ -180,7 +180,7 @@ def _gates(run: Waits, total: float) -> tuple[str, list[tuple[str, ...]], str, i
         rows.append((*names, f"{count:,}", format_duration(time), _share(time, total)))
     more = len(found) - _SHOWN_GATES
     note = f"… {more:,} more, with less." if more > 0 else ""
-    return "What would have had to go for them to start:", rows, note, 3
+    return "Why they could not start:", rows, note, 3
 
 
 def _group_title(by: str) -> str:

@@ -40,7 +40,7 @@ class Explained(Recording, Protocol):
 
     @property
     def gates(self) -> pl.DataFrame:
-        """What would have had to go for each waiting job to start."""
+        """Why each waiting job could not start."""
 
     @property
     def workload(self) -> Workload:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["Why", "why"]
 
 _ENDINGS = {
-    "at_once": "job {job} started as soon as it came",
+    "at_once": "job {job} started at its submission",
     "no_end": "no job ended when job {job} started",
 }
-_GATES = "What would have had to go for it to start:"
+_GATES = "Why it could not start:"
 _NOUNS = {"core": "cores", "gpu": "GPUs", "node": "nodes"}
 _SHOWN_JOBS, _SHOWN_LINKS, _SHOWN_OVERTAKERS = 3, 12, 5
 
@@ -62,7 +62,7 @@ class Why:
         ``submit_time``, ``start_time``, ``requested_time`` (s), ``tasks``, ``unit_seconds`` and ``seconds``
         that they held in the wait, and ``rule``: what is known of how they could, or null.
     gates
-        The rows of `Result.gates` about the job: what would have had to go for it to start; None unless the
+        The rows of `Result.gates` about the job: why it could not start; None unless the
         run recorded them (``explain=True``).
     wait_of
         The indices of the run.
@@ -294,7 +294,7 @@ def _units(why: Why) -> str:
 
 
 def _who(why: Why) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("held by", "time", "share", "most of it")]
+    rows: list[tuple[str, ...]] = [("held by", "time", "share", "largest shares")]
     for holder, seconds, share in why.capacity.table.select("holder", "seconds", "share").iter_rows():
         if seconds:
             jobs = why.capacity.jobs.filter(pl.col("holder") == holder)

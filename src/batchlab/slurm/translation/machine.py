@@ -97,7 +97,8 @@ def _resources(line: NodeLine, configuration: SlurmConfiguration, remarks: Remar
             continue
         if each.type:
             says = (
-                f"types as {each.name}:{each.type} are not told apart; nodes have so many {each.name} in all"
+                f"types such as {each.name}:{each.type} are not distinguished; "
+                f"a node has one total of {each.name}"
             )
             remarks.add("Gres", "nodes", says, line.place)
         name = resource_of(f"gres/{each.name}")

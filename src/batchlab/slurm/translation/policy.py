@@ -44,8 +44,8 @@ def remark_on_policy(configuration: SlurmConfiguration, remarks: Remarks) -> Non
             remarks.add("PriorityWeightTRES", "slurm_conf", says)
     if configuration.timing.kill_wait != Timing.kill_wait:
         says = (
-            "no job ignores SIGTERM at its limit: all leave their nodes at once; estimates and preemption "
-            "go by it"
+            "no job ignores SIGTERM at its limit: all leave their nodes at once; only estimates and "
+            "preemption use KillWait"
         )
         remarks.add("KillWait", "slurm_conf", says)
     if configuration.scheduler.type not in {"backfill", "builtin"}:
