@@ -145,6 +145,34 @@ def test_starts_of_the_log_are_forecast_exactly_by_its_scheduler(monkeypatch: py
     assert found("easy")["forecast"] > 600.0
 
 
+def test_jobs_that_wait_beside_an_idle_machine_are_forecast_to_start_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In this log each job starts an hour after its submission, and the next one comes two hours later."""
+    monkeypatch.setattr("batchlab.forecast.evaluation.has_regression", lambda: False)
+    submit = 7200.0 * np.arange(100)
+    table = {
+        "submit_time": submit,
+        "start_time": submit + 3600.0,
+        "run_time": np.full(100, 60.0),
+        "requested_time": np.full(100, 90.0),
+        "tasks": np.ones(100, np.int64),
+    }
+    found = bl.forecast.evaluate(
+        bl.Workload.from_table(table),
+        SYSTEM,
+        "easy",
+        starts="log",
+        instants=10,
+        calibration_instants=10,
+        samples=5,
+        threads=1,
+    )
+    own = found.scores.filter(pl.col("method") == "forecast, raw")
+    assert own.select("width", "points").row(0) == (0.0, 1.0)
+    assert 0 < own["median_error"][0] < 3600.0
+
+
 def test_states_that_the_machine_cannot_hold_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The log is of eight nodes; on seven of them some of its states are possible, on one none."""
     monkeypatch.setattr("batchlab.forecast.evaluation.has_regression", lambda: False)

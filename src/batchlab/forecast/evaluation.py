@@ -187,8 +187,8 @@ def evaluate(
     starts
         ``"simulated"``: the starts of the replay. ``"log"``: those that the log recorded. Each forecast then
         begins in the state that the log had at the instant: the same jobs run, the same jobs wait, and the
-        policy decides from the next event on. The allocator places the running jobs. Jobs that never started
-        are left out.
+        policy decides from the next event on, or at once if no job runs. The allocator places the running
+        jobs. Jobs that never started are left out.
     samples
         The samples of a forecast.
     draws, correlations, arrivals
@@ -294,7 +294,9 @@ class _Walk:
             If the machine cannot be in the state of this time.
         """
         self.number += 1
-        situation = Situation.of(self.states.at(at), at, self.kinds)
+        simulation = self.states.at(at)
+        # A pass may be due in a state of this very time.
+        situation = Situation.of(simulation, None if simulation.now == at else at, self.kinds)
         waiting = situation.waiting[np.isfinite(self.truth.start_time[situation.waiting])]
         if not len(waiting):
             return []

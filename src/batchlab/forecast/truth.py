@@ -116,7 +116,7 @@ class _Replayed:
 
 @dataclass(frozen=True, eq=False)
 class _Logged:
-    """The states that the log itself recorded, with the policy from the instant on.
+    """The states that the log itself recorded, with the policy from the next event on.
 
     The allocator places the running jobs, as logs name no nodes. A job that never started is left out.
     """
@@ -155,5 +155,7 @@ class _Logged:
             ],
             how="diagonal",
         )
-        state = InitialState(instant, jobs.drop("submit_time"), decided=True)
+        # A machine on which nothing runs has no further event: only a pass now starts its jobs.
+        is_busy = begun.filter(end > instant).height > 0
+        state = InitialState(instant, jobs.drop("submit_time"), decided=is_busy)
         return Simulation(self.workload, self.system, self.policy, initial_state=state)
