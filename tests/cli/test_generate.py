@@ -148,7 +148,7 @@ def test_ones_own_writer(tmp_path: Path) -> None:
             ["--like", "TRACE", "--performance", "core=x"], "'core=x'; must be resources", id="no number"
         ),
         pytest.param(["--like", "TRACE", "--least", "gpu=1"], "the system has no such resource", id="no gpu"),
-        pytest.param(["lublin", "--load", "0.5"], "--load: has no effect on the model lublin", id="load"),
+        pytest.param(["lublin", "--load", "0.5"], "on the model lublin; leave it out, and", id="load"),
         pytest.param(["feitelson", "--kind", "batch"], "--kind: has no effect on", id="kind"),
         pytest.param(["feitelson", "--period", "9"], "--period: has no effect on", id="period"),
         pytest.param(["jann", "--like", "TRACE", "--nodes", "9"], "--nodes: has no effect on", id="nodes"),

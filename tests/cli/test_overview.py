@@ -38,6 +38,7 @@ def test_the_overview_is_what_typer_shows(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("typer.rich_utils.FORCE_TERMINAL", "FORCE_COLOR" in environment or None)
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", None)
     typer.main.get_command(application([])).main(words, "batchlab", standalone_mode=False)
     expected = capsys.readouterr().out
     assert main(words) == 0

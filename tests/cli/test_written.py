@@ -147,6 +147,14 @@ def test_why_a_job_waited(folders: list[str], capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == f"{result.why(waited).text(None)}\n"
 
 
+def test_the_help_of_why_has_its_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help of arguments and options keeps what stands in brackets."""
+    assert main(["why", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "The job_id. [default: all jobs]" in told
+    assert "Group the jobs by this column. [default: size, by powers of two]" in told
+
+
 def test_why_all_jobs_waited(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Without a job all waiting is summarised, as the options ask for it."""
     result = bl.read_result(folders[0])

@@ -262,6 +262,9 @@ def test_tables_are_written(tmp_path: Path) -> None:
         pytest.param(
             {"workloads": 7}, "workloads: 7; must be a Workload, the path of a log, or a", id="number"
         ),
+        pytest.param(
+            {"workloads": pl.DataFrame({"tasks": [1]})}, "must be a Workload, the path of", id="table"
+        ),
         pytest.param({"systems": {}}, "systems is empty", id="no system"),
         pytest.param(
             {"systems": [SYSTEM, 3]}, "systems: 3; must be a System or the path", id="no such system"

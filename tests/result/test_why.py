@@ -53,6 +53,31 @@ def test_numbers_of_jobs() -> None:
         result.why(10**400)
 
 
+def test_instants_are_dates_if_the_run_has_a_calendar() -> None:
+    """Begin and end of the wait, the ends that set the start, and the starts of overtakers."""
+    system = bl.System.homogeneous(nodes=1, resources={"core": 4}, start_time=86_400)
+    jobs: Jobs = [(0, 60, 100, 3), (10, 50, 50, 4), (20, 30, 100, 1), (30, 70, 70, 1)]
+    told = str(run("easy", jobs, system=system).why(3))
+    assert "from 1970-01-02 00:00:20 to 1970-01-02 00:02:30" in told.replace("\n", " ")
+    assert "1970-01-02 00:01:40" in told
+    assert "1970-01-02 00:00:30" in told
+
+
+def test_a_wait_without_gates() -> None:
+    """A requeued job ran all the time before its last start, so that nothing held it back."""
+    events = [{"time": 30, "event": "requeue", "job_id": 1}]
+    answer = run("easy", [(0, 100, 100, 4)], events=events, explain=True).why(1)
+    assert answer.wait == 30
+    assert "gate" not in str(answer)
+    assert "gate" not in answer._repr_html_()
+
+
+def test_a_run_without_jobs() -> None:
+    """Nothing waited, and there was nothing to start."""
+    assert str(run("easy", []).waiting_summary()) == "The run has no jobs."
+    assert str(run("easy", [(0, 1, 1, 1)]).waiting_summary()).startswith("No job waited")
+
+
 def test_a_job_that_is_backfilled_around() -> None:
     """Under easy an overtaker has its part, and is a link where the job waited for its end."""
     result = run("easy", [(0, 60, 100, 3), (10, 50, 50, 4), (20, 30, 100, 1), (30, 70, 70, 1)])

@@ -251,6 +251,8 @@ def test_the_constructor_checks_columns() -> None:
         Workload(pl.DataFrame(TABLE, strict=False))
     with pytest.raises(WorkloadError, match="mem Int64"):
         dataclasses.replace(admitted(), resources=("mem",))
+    with pytest.raises(WorkloadError, match=r"must be a polars data frame\. Use Workload\.from_table"):
+        Workload(TABLE)  # type: ignore[arg-type]
 
 
 def test_a_workload_is_a_frozen_value() -> None:

@@ -1,5 +1,6 @@
 """Build the command ``batchlab`` with its subcommands, run it, and handle its errors."""
 
+import re
 import shlex
 import sys
 from importlib import import_module
@@ -16,6 +17,9 @@ from batchlab.cli.process import INTERRUPTED
 from batchlab.cli.wording import CommandOptions
 
 __all__ = ["answer", "application", "command_of"]
+
+# What rich takes for a tag and leaves out of a text.
+_TAG = re.compile(r"\[(?=[a-z#/@][^\[\]]*\])")
 
 
 def _show_version(wanted: bool) -> None:
@@ -105,6 +109,7 @@ def answer(words: list[str]) -> int:
     command = None
     try:
         command = typer.main.get_command(application(words))
+        _keep_brackets(command)
         # The command line is passed on for the manifest.
         code = command.main(words, "batchlab", standalone_mode=False, obj=shlex.join(["batchlab", *words]))
         sys.stdout.flush()
@@ -135,3 +140,12 @@ def _named(command: Any, words: list[str]) -> tuple[list[str], CommandOptions]: 
             break
         path, command = [*path, word], inner
     return path, CommandOptions() if command is None else CommandOptions.of(command, words)
+
+
+def _keep_brackets(command: Any) -> None:  # noqa: ANN401  # typer brings its own click
+    """Escape brackets in the help of all options, such as those of ``[default: all jobs]``."""
+    for parameter in command.params:
+        if getattr(parameter, "help", None):
+            parameter.help = _TAG.sub(r"\\[", parameter.help)
+    for each in getattr(command, "commands", {}).values():
+        _keep_brackets(each)

@@ -2,8 +2,7 @@
 
 __all__ = ["COMMANDS", "DESCRIPTION", "EPILOG", "HOMES", "VERSIONS_HELP", "VERSION_HELP"]
 
-DESCRIPTION = "A laboratory for HPC batch scheduling: simulate a workload on a machine under a "
-"policy."
+DESCRIPTION = "A laboratory for HPC batch scheduling: simulate a workload on a machine under a policy."
 EPILOG = "First step: batchlab demo"
 VERSION_HELP = "Show the version and exit."
 VERSIONS_HELP = "Show the versions of all packages, with their sizes, and exit."

@@ -49,6 +49,7 @@ Model = Literal["lublin", "feitelson", "jann"]
 Estimates = Literal["log", "run_time", "tsafrir"]
 
 _LIKE = "Like a log"
+_OTHER_LOAD = "leave it out, and change the load in Python: bl.read_swf(FILE).scale_load(1.2)"
 _NODES = 128
 # The models that use an option. None stands for --like without a model.
 _MODELS_OF: dict[str, tuple[Model | None, ...]] = {
@@ -238,7 +239,8 @@ def _check_given(context: typer.Context, model: Model | None) -> None:
         if model not in known and source is not None and source.name == "COMMANDLINE":
             named = f"--{option.replace('_', '-')}"
             of = f"the model {model}" if model else "workloads like a log"
-            raise wrong_usage(f"has no effect on {of}; leave it out.", named)
+            step = "leave it out" if option != "load" else _OTHER_LOAD
+            raise wrong_usage(f"has no effect on {of}; {step}.", named)
 
 
 def _generated(request: _Request) -> Workload:

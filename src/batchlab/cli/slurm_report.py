@@ -80,19 +80,23 @@ def _head(report: Report) -> Iterator[str]:
     lines = (configuration.node_names[name] for name in configuration.in_service)
     cores = sum(line.cpus - line.reserved_cpus for line in lines)
     counts = ((nodes, "node"), (cores, "CPU"), (partitions, "partition"))
-    yield ", ".join(f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts) + "."
+    yield ", ".join(_counted(count, noun) for count, noun in counts) + "."
     accounting = configuration.accounting
     if accounting is None:
         yield "No file of sacctmgr dump: there are no accounts, shares or limits of users."
     else:
-        users = len({each.user for each in accounting.users})
-        qualities = len(configuration.qualities)
-        yield f"{len(accounting.accounts):,} accounts with {users:,} users, {qualities} QOS."
+        accounts = _counted(len(accounting.accounts), "account")
+        users = _counted(len({each.user for each in accounting.users}), "user")
+        yield f"{accounts} with {users}, {len(configuration.qualities)} QOS."
     yield ""
     for treatment, says in _COUNTS:
         yield f"{report.counts[treatment]:5}  {says}"
     yield ""
     yield from _wrapped(f"The policy: {configuration.policy}", "  ")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _entry(entry: ReportedKey) -> Iterator[str]:

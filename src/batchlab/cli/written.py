@@ -166,11 +166,11 @@ def report(
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a run, written with --out.")]
 _Job = Annotated[
     int | None,
-    typer.Argument(metavar="[JOB]", help="The job_id. [default: all jobs]"),
+    typer.Argument(metavar="JOB", help="The job_id. [default: all jobs]"),
 ]
 _By = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Group the jobs by this column [default: size, by powers of two]."),
+    typer.Option(metavar="COLUMN", help="Group the jobs by this column. [default: size, by powers of two]"),
 ]
 _Of = Annotated[
     str | None,

@@ -130,7 +130,9 @@ def labelled(
     """
     if isinstance(given, Mapping):
         return _some(argument, {str(name): convert(value) for name, value in given.items()})
-    several = given if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
+    # The names of a data frame's columns are no workloads.
+    is_one = isinstance(given, str | bytes) or hasattr(given, "columns")
+    several = given if isinstance(given, Iterable) and not is_one else [given]
     found: dict[str, _T] = {}
     for value in map(convert, several):
         name = label(value)

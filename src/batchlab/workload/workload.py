@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # Sources in a report that are no paths.
 _NO_FILES = ("table", "lines", "file", "anonymised")
+_CHECKING = "Use Workload.from_table, which checks and converts."
 _LATEST = _MOST_PROCESSORS = 2**53
 COLUMNS = {
     "job_id": pl.Int64,
@@ -94,13 +95,13 @@ class Workload:
 
     def __post_init__(self) -> None:
         expected = {**COLUMNS, **dict.fromkeys(self.resources, pl.Int64)}
+        _check_frame(self.jobs)
         found = dict(self.jobs.schema)
         first = self.jobs.columns[: len(COLUMNS)] == list(COLUMNS)
         if not first or any(found.get(name) != dtype for name, dtype in expected.items()):
             listed = ", ".join(f"{name} {dtype}" for name, dtype in expected.items())
             raise WorkloadError(
-                f"jobs has the columns {', '.join(found)}; the first must be {listed}. "
-                "Use Workload.from_table, which checks and converts."
+                f"jobs has the columns {', '.join(found)}; the first must be {listed}. {_CHECKING}"
             )
         jobs = node_columns.with_node_groups(self.jobs, "jobs")
         object.__setattr__(self, "jobs", node_columns.with_constraints(jobs, "jobs"))
@@ -434,6 +435,11 @@ def _whole(argument: str, value: SupportsIndex) -> int:
         return operator.index(value)
     except TypeError:
         raise WorkloadError(f"{argument} = {shown(value)}; must be a whole number.") from None
+
+
+def _check_frame(jobs: object) -> None:
+    if not isinstance(jobs, pl.DataFrame):
+        raise WorkloadError(f"jobs is of {shown(type(jobs))}; must be a polars data frame. {_CHECKING}")
 
 
 def check_workload(workload: object, argument: str = "workload") -> None:

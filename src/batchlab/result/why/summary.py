@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import fsum
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -15,10 +16,9 @@ from batchlab.core.units import format_duration
 from batchlab.result.recorded import TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES
 from batchlab.result.why.split import LIMIT_PREFIX, OWN_RUN, parts_of_waits, waiting_time
-from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from batchlab.result.why.split import Account
     from batchlab.result.why.wait import Waits
@@ -112,7 +112,8 @@ def summary(
     """
     waits = parts_of_waits(run)
     if not len(waits):
-        return WaitingSummary("No job waited: all started when they were submitted.", ())
+        none = "No job waited: all started when they were submitted." if len(jobs) else "The run has no jobs."
+        return WaitingSummary(none, ())
     total = fsum(waits["wait"])
     explained = TABLES["gates"].has(run.result)
     chosen: Account = of or ("gates" if explained else "holders")
@@ -210,20 +211,9 @@ def _groups(table: pl.DataFrame, by: str, of: Account, total: float) -> tuple[li
 def _periods(run: Waits, table: pl.DataFrame, of: Account, total: float) -> list[tuple[str, ...]]:
     parts = _parts(table, of)
     rows = [("from", "jobs", "time", "share", *(title for _, title in parts))]
-    at = _instants(run)
+    at = partial(run.instant, seconds=False)
     rows += [(at(row["start_time"]), *_numbers(row, parts, total)) for row in table.iter_rows(named=True)]
     return rows
-
-
-def _instants(run: Waits) -> Callable[[float], str]:
-    """Return how instants are written: as dates if the run has a calendar."""
-    clock = CalendarTime.of(run.result.workload.header, run.result.system.start_time)
-
-    def written(time: float) -> str:
-        date = clock.date(time)
-        return format_duration(time) if date is None else f"{date:%Y-%m-%d %H:%M}"
-
-    return written
 
 
 def _numbers(row: dict[str, float], parts: Sequence[tuple[str, str]], total: float) -> Iterator[str]:
@@ -238,13 +228,13 @@ def _longest(run: Waits, waits: pl.DataFrame, jobs: pl.DataFrame) -> list[tuple[
     rows: list[tuple[str, ...]] = [
         ("job", *(("user",) if user else ()), "tasks", "submitted", "waited", "most of it held by")
     ]
-    longest, at = waits.sort("wait", descending=True, maintain_order=True).head(_SHOWN_JOBS), _instants(run)
+    longest = waits.sort("wait", descending=True, maintain_order=True).head(_SHOWN_JOBS)
     names = [name for name in waits.columns if name not in {"job_id", "row", "wait"}]
     for part in longest.iter_rows(named=True):
         job = jobs.row(part["row"], named=True)
         most = max(names, key=lambda name: part[name])
         who = (str(job[user]),) if user else ()
-        times = at(job["submit_time"]), format_duration(part["wait"])
+        times = run.instant(job["submit_time"], seconds=False), format_duration(part["wait"])
         held = f"{part_title(most, 'holders')} {part[most] / part['wait']:.0%}"
         rows.append((str(part["job_id"]), *who, f"{job['tasks']:,}", *times, held))
     return rows

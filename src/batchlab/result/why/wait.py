@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from batchlab.core.rules import whole_of
+from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
 from batchlab.result.recorded import Recording
 from batchlab.result.why.runs import Pieces, Submissions, pieces_of
 from batchlab.result.why.scope import Requests, Unavailable
+from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,6 +133,18 @@ class Waits:
         ends = np.where(np.isnan(outcome.end_time), outcome.now, outcome.end_time)
         return np.where(np.isnan(outcome.start_time), ends, outcome.start_time)
 
+    @cached_property
+    def calendar(self) -> CalendarTime:
+        """The calendar of the run."""
+        return CalendarTime.of(self.result.workload.header, self.result.system.start_time)
+
+    def instant(self, time: float, *, seconds: bool = True) -> str:
+        """Write an instant: as a date if the run has a calendar, else as a duration since its origin."""
+        date = self.calendar.date(time)
+        if date is None:
+            return format_duration(time)
+        return f"{date:%Y-%m-%d %H:%M:%S}" if seconds else f"{date:%Y-%m-%d %H:%M}"
+
     def row_of(self, job_id: int) -> int:
         """Return the row of a job.
 
@@ -148,8 +162,10 @@ class Waits:
             rule = f"{len(rows)} jobs have this number; give each its own"
             raise ResultError(f"job_id = {shown(job_id)}: {rule}.")
         known, ids = "the run has no jobs", self.job_ids.to_numpy()
-        if len(self.job_ids):
-            known = f"the run has {len(self.job_ids):,} jobs, {ids.min()} to {ids.max()}"
+        if len(ids) == 1:
+            known = f"the only job of the run is {ids[0]}"
+        elif len(ids):
+            known = f"the run has {len(ids):,} jobs, {ids.min()} to {ids.max()}"
         raise ResultError(f"job_id = {shown(job_id)}: no job of this run has this number; {known}.")
 
     def of(self, job_id: int) -> Wait:

@@ -238,7 +238,7 @@ def _sections(why: Why) -> Iterator[tuple[str, Table | None]]:
     yield " ".join(_head(why)), None
     if not why.wait:
         return
-    if why.gates is not None:
+    if why.gates is not None and len(why.gates):
         yield _GATES, Table(_gates(why), labels=3)
     yield _who_title(why), Table(_who(why), prose=True)
     yield _chain_title(why), Table(_links(why), note=_rest(why)) if len(why.chain.links) else None
@@ -247,9 +247,10 @@ def _sections(why: Why) -> Iterator[tuple[str, Table | None]]:
 
 def _head(why: Why) -> Iterator[str]:
     limit = float(why.wait_of.run.outcome.requested_time[why.wait_of.row])
-    times = f"from {format_duration(why.submit_time)} to {format_duration(why.until)}"
+    instant = why.wait_of.run.instant
+    times = f"from {instant(why.submit_time)} to {instant(why.until)}"
     if not why.wait:
-        at = format_duration(why.submit_time)
+        at = instant(why.submit_time)
         if why.has_started:
             yield f"Job {why.job_id} did not wait: it started when it was submitted, at {at}."
         else:
@@ -313,15 +314,19 @@ def _chain_title(why: Why) -> str:
         return "The ends of jobs that set its start, the latest first:"
     if not why.has_started:
         return "It has not started: no end set its start."
-    return "No job ended when it started: a reservation, a limit, a node or a cycle of the scheduler did it."
+    return (
+        "No job ended when it started: a begin time, a release, a reservation, a limit, a node or a cycle of "
+        "the scheduler set its start."
+    )
 
 
 def _links(why: Why) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("job", "of the wait", "until", "ran", "its limit", "")]
     names = "job_id", "start_time", "end_time", "run_time", "requested_time", "overtook"
     for job, begin, end, ran, limit, overtook in why.chain.links.select(names).head(_SHOWN_LINKS).iter_rows():
-        times = [format_duration(each) for each in (end - begin, end, ran, limit)]
-        rows.append((str(job), *times, "overtook" if overtook else ""))
+        held, *lasted = (format_duration(each) for each in (end - begin, ran, limit))
+        until = why.wait_of.run.instant(end)
+        rows.append((str(job), held, until, *lasted, "overtook" if overtook else ""))
     return rows
 
 
@@ -351,7 +356,7 @@ def _overtakers(why: Why) -> list[tuple[str, ...]]:
     table = why.overtakers.sort("unit_seconds", descending=True, maintain_order=True)
     names = "job_id", "seconds", "start_time", "requested_time", "rule"
     for job, seconds, start, asked, rule in table.select(names).head(_SHOWN_OVERTAKERS).iter_rows():
-        times = format_duration(start), format_duration(asked)
+        times = why.wait_of.run.instant(start), format_duration(asked)
         known = (rule or "").replace("_", " ")
         rows.append((str(job), format_duration(seconds), f"{seconds / why.wait:.1%}", *times, known))
     if not any(row[-1] for row in rows[1:]):
@@ -379,7 +384,7 @@ def _tables(why: Why) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     yield " ".join(_head(why)), []
     if not why.wait:
         return
-    if why.gates is not None:
+    if why.gates is not None and len(why.gates):
         yield _GATES, _gates(why)
     yield _who_title(why), _who(why)
     links = _links(why) if len(why.chain.links) else []
