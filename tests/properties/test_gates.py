@@ -54,14 +54,14 @@ EXPLAINED = Combinations(shaped)
 def test_every_gate(chunk: int) -> None:
     """Job, begin, end, gate, subject, detail and numbers are equal for every row of every case."""
     for number in range(chunk, CASES, CHUNKS):
-        fail_if_different(f"case {number}", EXPLAINED.case(number), gate_differences)
+        fail_if_different(f"case {number}", EXPLAINED.sample(number), gate_differences)
 
 
 def test_gates_add_up() -> None:
     """The rows of a job that starts once go from its submission to its start, and nothing is between them."""
     seen: Counter[str] = Counter()
     for number in range(0, CASES, 3):
-        case = EXPLAINED.case(number)
+        case = EXPLAINED.sample(number)
         interrupted: list[object] = []
         outcomes = case.expected(interrupted)  # type: ignore[arg-type]  # rows are read only
         again = {each.row for each in interrupted}  # type: ignore[attr-defined]  # as above
@@ -82,4 +82,4 @@ def test_gates_add_up() -> None:
 def test_many_gates(chunk: int) -> None:
     """The same for cases that no one has seen."""
     for number in range(UNSEEN + chunk, UNSEEN + min(chunk + CAMPAIGN_CHUNK, CAMPAIGN)):
-        fail_if_different(f"case {number}", EXPLAINED.case(number), gate_differences)
+        fail_if_different(f"case {number}", EXPLAINED.sample(number), gate_differences)

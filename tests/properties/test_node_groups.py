@@ -42,7 +42,7 @@ def test_coverage() -> None:
         return of_rules and overlapping > 20
 
     for number in until_enough(range(CASES), is_enough):
-        case = GROUPED.case(number)
+        case = GROUPED.sample(number)
         outcomes = case.expected()
         anywhere = replace(case, jobs=tuple(replace(job, node_groups=()) for job in case.jobs)).expected()
         bound[case.backfill] += sum(bool(job.node_groups) for job in case.jobs)

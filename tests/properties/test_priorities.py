@@ -69,7 +69,7 @@ def test_coverage() -> None:
         return of_kinds >= ENOUGH and min(seen[name, "fair_share"] for name in BACKFILLS) >= 3
 
     for number in until_enough(range(CASES), is_enough):
-        case = PRIORITISED.case(number)
+        case = PRIORITISED.sample(number)
         rule = case.order_argument
         if not isinstance(rule, Multifactor) or len(case.jobs) > SHORT:
             continue
@@ -98,7 +98,7 @@ def test_coverage_of_preemption_and_limits(monkeypatch: pytest.MonkeyPatch) -> N
         return preempted >= 10 and min(seen[name, "limited"] for name in BACKFILLS) > 3
 
     for number in until_enough(range(CASES), is_enough):
-        case = PRIORITISED.case(number)
+        case = PRIORITISED.sample(number)
         if not isinstance(case.order_argument, Multifactor) or len(case.jobs) > SHORT:
             continue
         if case.machine.preemption is not None:

@@ -65,8 +65,8 @@ def separated(case: Case, rng: Random) -> Case:
     return grouped(case, rng) if rng.random() < 0.3 else case
 
 
-QUEUED = Combinations(shaped)
-SEPARATED = Combinations(separated)
+QUEUED = Combinations(shaped, is_whole=True)
+SEPARATED = Combinations(separated, is_whole=True)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -60,7 +60,7 @@ def test_every_rule_switches_when_the_reference_does() -> None:
     """The changes of the rates are the same, one by one."""
     seen: Counter[str] = Counter()
     for number in range(0, CASES, 3):
-        case = CONTROLLED.case(number)
+        case = CONTROLLED.sample(number)
         expected: list[tuple[float, int, float]] = []
         case.expected(switches=expected)
         simulation = simulation_of(case)
@@ -119,7 +119,7 @@ def test_work_and_energy_are_conserved() -> None:
         idle={rate: 1 + rate / 7 for rate in (0.25, 0.5, 1.0, 2.0, 4.0)},
     )
     for number in range(0, CASES, 4):
-        case = CONTROLLED.case(number)
+        case = CONTROLLED.sample(number)
         # Overheads add work, and what a user ends is not done.
         if case.overheads is not None or any(event.kind == "end" for event in case.events):
             continue

@@ -49,7 +49,7 @@ def test_coverage() -> None:
     """Jobs are killed before what was planned, outlive it, and have no limit at all."""
     seen = dict.fromkeys(("before", "beyond", "unlimited", "unknown"), 0)
     for number in until_enough(range(CASES), lambda: min(seen.values()) > 10):
-        case = LIMITED.case(number)
+        case = LIMITED.sample(number)
         for job, outcome in zip(case.jobs, case.expected(), strict=True):
             lasted = (outcome.end_time or 0.0) - (outcome.start_time or 0.0)
             killed = outcome.state == "killed" and case.walltime == "kill"

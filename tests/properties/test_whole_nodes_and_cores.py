@@ -55,7 +55,7 @@ def test_coverage() -> None:
     """The cases have requests that change, and jobs that take nodes whole only for their partition."""
     seen: Counter[str] = Counter()
     for number in range(CASES):
-        case = WHOLE.case(number)
+        case = WHOLE.sample(number)
         for job in case.jobs:
             whole = in_whole_cores(job, case.machine)
             bound = in_partitions(whole, case.machine)

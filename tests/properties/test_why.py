@@ -153,7 +153,7 @@ def test_periods() -> None:
     """Waits that are cut into periods have in each what their holders had in it."""
     cut = 0
     for number in range(0, CASES, 24):
-        result, rng = result_of(WAITING.case(number)), random.Random(number)  # noqa: S311  # no secret
+        result, rng = result_of(WAITING.sample(number)), random.Random(number)  # noqa: S311  # no secret
         with suppress(bl.ResultError):  # Nodes without a resource have no account.
             cut += check_periods(result, rng) if len(parts_of_waits(result._waits)) else 0  # noqa: SLF001
     assert cut > CASES // 4
@@ -163,7 +163,7 @@ def test_gates_of_all_jobs() -> None:
     """The seconds of each gate, limit and period are those of the rows of gates, and add up to the waits."""
     seen = Counter[str]()
     for number in (*range(0, 300, 15), 50, 100):
-        case = EXPLAINED.case(number)
+        case = EXPLAINED.sample(number)
         result = result_of(case, options=replace(options_of(case), explain=True))
         for of in ("gates", "limits"):
             table = result.waiting_time("job_id", of=of, every=40)
@@ -193,7 +193,7 @@ def test_answers_of_the_reference(chunk: int) -> None:
     """Capacity, chain and overtakers are those of the reference, and the parts add up to the wait."""
     seen = Counter[str]()
     for number in range(chunk, CASES, CHUNKS):
-        seen += check(WAITING.case(number))
+        seen += check(WAITING.sample(number))
     usual = {*reference.HOLDERS} - {"own_run", "unavailable"}
     assert all(seen[name] for name in (*usual, "reached", "at_once", "no_end", "overtakers"))
 
@@ -204,4 +204,4 @@ def test_more_answers(chunk: int) -> None:
     """The same holds for many more cases."""
     first = UNSEEN + chunk * CAMPAIGN_CHUNK
     for number in range(first, first + CAMPAIGN_CHUNK):
-        check(WAITING.case(number))
+        check(WAITING.sample(number))

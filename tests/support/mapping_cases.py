@@ -14,12 +14,16 @@ from support.sleep_cases import sleeping
 __all__ = ["connected", "mapped", "random_allocator", "varied"]
 
 
-def varied(number: int) -> tuple[Case, random.Random]:
-    """Make a case: each rule of backfilling in turn, all kinds of machines and events; and more chance."""
+def varied(number: int, *, most: int | None = None) -> tuple[Case, random.Random]:
+    """Make a case: each rule of backfilling in turn, all kinds of machines and events; and more chance.
+
+    With `most`, it has no more jobs: for long queues that are planned, the reference takes O(q³).
+    """
     rng = random.Random(number)  # noqa: S311 - no secret
     case = random_case(rng, large=0.05)
     while case.backfill != BACKFILLS[number % len(BACKFILLS)]:
         case = random_case(rng, large=0.05)
+    case = replace(case, jobs=case.jobs[:most])
     if rng.random() < 0.3:
         case = queued(case, rng)
         case = preempting(case, rng) if rng.random() < 0.5 else case
