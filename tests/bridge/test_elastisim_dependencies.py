@@ -171,7 +171,7 @@ def test_keys_that_mean_nothing(tmp_path: Path) -> None:
     path = write_project(tmp_path, [{}, {"partition": "a"}, {"partition": "b"}], application=application)
     notes = run(path, in_order).project.notes
     assert any(
-        note.startswith("'partition' of 2 jobs (first") and "jobs[1]) is no key of a job" in note
+        note.startswith("'partition' of 2 jobs (first") and "jobs[1]) is not a key of a job" in note
         for note in notes
     )
     assert any(

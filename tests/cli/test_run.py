@@ -86,10 +86,10 @@ def test_what_was_assumed_is_said(log: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        (("RICC-2010-2.swf", ""), "as the catalogue knows RICC-2010-2, 1,024 nodes, 8,192 cores"),
+        (("RICC-2010-2.swf", ""), "RICC-2010-2 of the catalogue, 1,024 nodes, 8,192 cores"),
         (
             ("CEA-Curie-2011-2.1-cln.swf", "; MaxProcs: 93312\n"),
-            "as the catalogue knows CEA-Curie-2011-2.1-cln, 5,544 nodes, 93,312 cores",
+            "CEA-Curie-2011-2.1-cln of the catalogue, 5,544 nodes, 93,312 cores",
         ),
         (("RICC-2010-2.swf", "; MaxProcs: 16\n"), "each processor taken as a node), 16 nodes"),
         (("RICC-2010.swf", "; MaxProcs: 16\n"), "each processor taken as a node), 16 nodes"),

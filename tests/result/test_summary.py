@@ -25,7 +25,7 @@ jobs          3 completed, 1 rejected
 makespan      00:02:40
 throughput    1,620 jobs a day
 utilisation   core 64.1 %
-lost          core 28.1 % idle while jobs that asked for it waited
+lost          core 28.1 % idle while jobs waited for it
 queue         1.38 jobs on average, 2 at most
 simulated in  0.25 s
 

@@ -226,7 +226,8 @@ _Policy = Annotated[
     policy_spec("Policy of the model. [default: configured, from slurm.conf]", RULES),
 ]
 _Nodes = Annotated[
-    int | None, whole_number("Number of equal nodes. [default: from slurm.conf, else from the log]", MACHINE)
+    int | None,
+    whole_number("Number of identical nodes. [default: from slurm.conf, else from the log]", MACHINE),
 ]
 _Cores = Annotated[int | None, whole_number("Cores of each node. [default: 1 with --nodes]", MACHINE)]
 _Clock = Annotated[

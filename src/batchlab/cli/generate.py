@@ -132,7 +132,7 @@ _WholeSeconds = Annotated[
 _Nodes = Annotated[
     int | None,
     whole_number(
-        f"Number of equal nodes. [default: from the header of the log; {_NODES} for models]", MACHINE
+        f"Number of identical nodes. [default: from the header of the log; {_NODES} for models]", MACHINE
     ),
 ]
 _Cores = Annotated[int | None, whole_number("Cores of each node.", MACHINE)]

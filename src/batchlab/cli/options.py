@@ -276,7 +276,7 @@ ExampleName = Annotated[
     ),
 ]
 Nodes = Annotated[
-    int | None, whole_number("Number of equal nodes. [default: from the header of the log]", MACHINE)
+    int | None, whole_number("Number of identical nodes. [default: from the header of the log]", MACHINE)
 ]
 Cores = Annotated[int | None, whole_number("Cores of each node. [default: 1 with --nodes]", MACHINE)]
 Equivalence = Annotated[

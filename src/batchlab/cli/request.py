@@ -583,7 +583,7 @@ def _catalogued_machine(
         or (header().max_processors or trace.processors) != trace.processors
     ):
         return None
-    return traces.machine_of_sizes(trace.node_sizes, f"as the catalogue knows {trace.name}")
+    return traces.machine_of_sizes(trace.node_sizes, f"{trace.name} of the catalogue")
 
 
 def check_nodes(system: System, options: RunOptions) -> None:

@@ -210,7 +210,7 @@ def _aggregates(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
     if isinstance(throughput, float):
         yield "throughput", f"{AGGREGATES['throughput'].text(metrics)} jobs a day"
     yield "utilisation", _percents(_of(metrics, "utilisation"))
-    yield "lost", f"{_percents(_of(metrics, 'loss_of_capacity'))} idle while jobs that asked for it waited"
+    yield "lost", f"{_percents(_of(metrics, 'loss_of_capacity'))} idle while jobs waited for it"
     cut_short, energy = metrics.get("interrupted"), metrics.get("energy")
     if cut_short:
         yield "interrupted", _interrupted(_of(metrics, "interrupted"))

@@ -140,7 +140,7 @@ def test_which_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("User - 'x':Fairshar=1", "Fairshar is no key of an association. Did you mean Fairshare?"),
+        ("User - 'x':Fairshar=1", "Fairshar is not a key of an association. Did you mean Fairshare?"),
         ("User - 'x':Fairshare=much", "Fairshare = 'much'; must be a whole number"),
         ("Group - 'x':Fairshare=1", "must begin with Cluster, Parent, Account, User or QOS"),
         ("Parent - 'none'", "Parent - none comes before its account. Known: bio, chem, genomics, root."),

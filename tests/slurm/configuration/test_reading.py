@@ -184,10 +184,10 @@ def test_includes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("KillWiat=3", "slurm.conf:1: KillWiat is no key of slurm.conf. Did you mean KillWait?"),
+        ("KillWiat=3", "slurm.conf:1: KillWiat is not a key of slurm.conf. Did you mean KillWait?"),
         (
             "bf_interval=3",
-            "slurm.conf:1: bf_interval is no key of slurm.conf. It belongs to SchedulerParameters.",
+            "slurm.conf:1: bf_interval is not a key of slurm.conf. It belongs to SchedulerParameters.",
         ),
         ("KillWait=soon", "slurm.conf:1: KillWait = 'soon'; must be a whole number from 0, or UNLIMITED."),
         ("KillWait=", "slurm.conf:1: KillWait = ''; must be a whole number from 0, or UNLIMITED."),
@@ -201,7 +201,7 @@ def test_includes(tmp_path: Path) -> None:
         ("some words", "slurm.conf:1: 'some words' is no Key=Value. Put values with blanks in quotes."),
         ("NodeName=n[1-", "slurm.conf:1: NodeName = 'n[1-'; must be names of nodes, as n[1-8,12]"),
         ("NodeName=n[1-3:0]", "slurm.conf:1: NodeName = 'n[1-3:0]'; must be names of nodes, as n[1-8,12]"),
-        ("NodeName=n1 CPU=4", "slurm.conf:1: CPU is no key of a line NodeName=…. Did you mean CPUs?"),
+        ("NodeName=n1 CPU=4", "slurm.conf:1: CPU is not a key of a line NodeName=…. Did you mean CPUs?"),
         ("NodeName=n1\nNodeName=n[1-2]", "slurm.conf:2: node n1 is also at"),
         (
             "NodeName=n1 Gres=gpu:a:b:4",

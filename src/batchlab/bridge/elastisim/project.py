@@ -355,7 +355,7 @@ def unknown_keys(jobs: Sequence[ElastisimJob], models: Models) -> Iterator[str]:
     for key in dict.fromkeys(key for job in jobs for key in job.unknown):
         those = [job for job in jobs if key in job.unknown]
         first = those[0].place
-        yield f"{shown(key)} of {len(those)} jobs (first {first}) is no key of a job, and means nothing"
+        yield f"{shown(key)} of {len(those)} jobs (first {first}) is not a key of a job, and means nothing"
     for model, places in models.unknown.items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         yield f"{model}: {places[0]}{more}: no key of an application model, and means nothing"

@@ -397,7 +397,7 @@ def _setting_of(
         what = "a QOS" if table.name == "qos" else "an association"
         refuse(
             place,
-            f"{one_line(name)} is no key of {what}.{question} "
+            f"{one_line(name)} is not a key of {what}.{question} "
             "Take it out, or pass unknown='keep' to list it.",
         )
     unknown.append(UnknownKey(name, value, place, subject, near))

@@ -198,7 +198,7 @@ def parse(
             near = nearest(name, table)
             (unknown if unknown is not None else []).append(UnknownKey(name, value, place, subject, near))
         else:
-            rule = f"{one_line(name)} is no key of {_title(table)}.{_question(name, table)}"
+            rule = f"{one_line(name)} is not a key of {_title(table)}.{_question(name, table)}"
             refuse(place, f"{rule} Slurm refuses it too; take it out, or pass unknown='keep' to list it.")
         at = match.end()
     return found
