@@ -24,6 +24,7 @@ from batchlab.core.late import policy_load as load
 from batchlab.core.late import simulation_nodes as node_inputs
 from batchlab.core.late import system as batchlab_system
 from batchlab.core.late import trace_traces as traces
+from batchlab.core.late import workload as batchlab_workload
 from batchlab.core.late import workload_formats as formats
 from batchlab.core.late import workload_mappings_read as mappings_read
 from batchlab.errors import TraceError
@@ -214,7 +215,6 @@ def python_files(policies: Sequence[str], observers: Sequence[str]) -> dict[str,
 _JOBS = ".json"
 # Errors of the catalogue that suggest a log.
 _MEANT = "mean"
-_OF_TABLES, _OF_JSON = {"overrun", "invalid", "max_jobs"}, {"max_jobs"}
 # A line of a sacct dump: the job number and at least five fields.
 _NO_HEADER = re.compile(rb"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|(?:[^|\n]*\|){4}")
 
@@ -306,32 +306,32 @@ def read_log(log: LogRequest, *systems: System | None) -> Workload:
 
 
 def _read_any(log: LogRequest, systems: Sequence[System]) -> Workload:
-    import batchlab  # noqa: PLC0415  # the library is imported when it is needed
-
     if is_log(log):
         return _read(log, systems)
+    # Without memory on the machine, use_memory=False is harmless.
+    given = {name: value for name, value in log.given.items() if (name, value) != ("use_memory", False)}
     is_json = _is_json(log.trace)
-    known = _OF_JSON if is_json else _OF_TABLES
-    for name, value in log.given.items():
-        # Without memory on the machine, use_memory=False is harmless.
-        if name not in known and (name, value) != ("use_memory", False):
-            raise wrong_usage(
-                f"applies to logs; {log.trace} is not a log. Leave it out.",
-                option_of(ReadingOptions, name),
-            )
-    if is_json:
-        read = _read_json(log)
-    else:
-        described = None if log.applications is None else _applications(log.applications)
-        read = batchlab.read_table(
-            log.trace, overrun=log.swf_overrun, invalid=log.invalid, applications=described
+    is_batsim = is_json and kind_of(log.trace) == "batsim"
+    of_json = batsim.read_workload if is_batsim else elastisim.read_workload
+    foreign = formats.foreign_to(of_json if is_json else batchlab_workload.read_table, given)
+    if foreign is not None:
+        raise wrong_usage(
+            f"applies to logs; {log.trace} is not a log. Leave it out.",
+            option_of(ReadingOptions, foreign),
         )
+    read = _read_json(log, is_batsim=is_batsim) if is_json else _read_table(log)
     return read if log.max_jobs is None else read.head(log.max_jobs)
 
 
-def _read_json(log: LogRequest) -> Workload:
+def _read_table(log: LogRequest) -> Workload:
+    described = None if log.applications is None else _applications(log.applications)
+    return batchlab_workload.read_table(
+        log.trace, overrun=log.swf_overrun, invalid=log.invalid, applications=described
+    )
 
-    if kind_of(log.trace) != "batsim":
+
+def _read_json(log: LogRequest, *, is_batsim: bool) -> Workload:
+    if not is_batsim:
         return elastisim.read_workload(log.trace, folder=log.applications)
     if log.applications is not None:
         rule = f"{log.trace} is a workload of Batsim, which has its profiles in it"

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab._kernel import SleepInputs, StreamedOverheads, StreamedRun, StreamNotes
-    from batchlab.cli.request import RunRequest
+    from batchlab.cli.request import LogRequest, RunRequest
     from batchlab.options import Overheads
     from batchlab.policy import Policy
     from batchlab.result.manifest import OutputFiles
@@ -343,18 +343,18 @@ def _open(request: RunRequest) -> SwfStream:
         rule = "reads logs that are plain or gzip; unpack this one, or leave it out"
         raise wrong_usage(f"{rule}.", "--stream")
     try:
-        return SwfStream(
-            str(log.trace),
-            overrun=log.swf_overrun,
-            invalid=log.invalid,
-            processors=log.processors,
-            use_memory=bool(log.use_memory),
-            log_events=log.log_events,
-        )
+        return SwfStream(str(log.trace), **_reading(log))
     except ValueError as error:
         raise _explained(error, request) from error
     except OSError as error:
         raise WorkloadError(f"{log.trace}: cannot be read: {error.strerror or error}.") from error
+
+
+def _reading(log: LogRequest) -> dict[str, Any]:
+    """Return the options of reading that need no table of jobs; of the format there is one."""
+    names = [name for name, option in declared(ReadingOptions).items() if option.help.tables is None]
+    given = {name: getattr(log, name) for name in names if name != "log_format"}
+    return given | {"overrun": log.swf_overrun, "use_memory": bool(log.use_memory)}
 
 
 def _header(log: SwfStream) -> Header:

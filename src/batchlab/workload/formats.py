@@ -234,7 +234,12 @@ def format_by(path: Path, options: Mapping[str, Any]) -> LogFormat:
 
 def foreign_option(form: LogFormat, options: Mapping[str, Any]) -> str | None:
     """Return the first option that the reader of a format does not accept; None if it accepts all."""
-    names = _keywords(form) | {"log_format", "max_jobs"}
+    return foreign_to(getattr(workload, f"read_{form}"), options, "log_format")
+
+
+def foreign_to(reader: Callable[..., Workload], options: Mapping[str, Any], *others: str) -> str | None:
+    """Return the first option that is no parameter of a reader, none of `others`, and not ``max_jobs``."""
+    names = {*inspect.signature(reader).parameters, *others, "max_jobs"}
     return next((name for name in options if name not in names), None)
 
 
