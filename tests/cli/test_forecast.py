@@ -51,6 +51,18 @@ def test_the_same_as_in_python(jobs: bl.Workload, capsys: pytest.CaptureFixture[
     assert str(expected) in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("at", ["1970-01-03T19:33:20", "1970-01-03T20:33:20+01:00", "200000s", "2e5"])
+def test_an_instant_is_a_date(at: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A date is read on the clock of the machine, or in a zone of its own; a duration counts from time 0."""
+    noon = bl.System.homogeneous(nodes=8, resources={"core": 1}, start_time=43_200)
+    bl.write_system(noon, "noon.toml")
+    words = ["forecast", "jobs.csv", "--system", "noon.toml", "--samples", "2", "--format", "json"]
+    assert main([*words, "--at", at]) == 0
+    assert json.loads(capsys.readouterr().out)["at"] == 200_000
+    assert main([*RUN[:4], "--at", "1970-01-03"]) == 2
+    assert "there is no common date of time 0. Give seconds" in capsys.readouterr().err
+
+
 def test_one_job_and_a_horizon(capsys: pytest.CaptureFixture[str]) -> None:
     """What is later than the horizon is null in JSON."""
     assert main([*RUN, "--format", "json", "--horizon", "1"]) == 0

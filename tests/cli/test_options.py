@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FILES = {"report", "plot", "generate", "mix", "slurm fit", "bundle make"}
 # The least of jobs, or of what nodes have; how long, or how often, nothing may happen.
 # A form, a part or a class of jobs, by what is drawn or split; instants of a log can be dates if it is drawn.
-_OF_THEIR_COMMANDS = {"--least", "--patience", "--kind", "--at", "--by", "--of", "--every"}
+_OF_THEIR_COMMANDS = {"--least", "--patience", "--kind", "--by", "--of", "--every"}
 
 
 def options(command: object, name: str = "") -> Iterator[tuple[str, object]]:

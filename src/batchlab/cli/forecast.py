@@ -11,6 +11,7 @@ import typer
 
 from batchlab.cli.declared_options import takes_reading_options, takes_run_options
 from batchlab.cli.failure import wrong_usage
+from batchlab.cli.instants import read_instant
 from batchlab.cli.options import (  # typer reads the annotations
     RULES,
     Cores,
@@ -39,6 +40,7 @@ from batchlab.core.rules import SECONDS, check
 from batchlab.core.vocabulary import DrawMethod, ForecastArrivals  # as above
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions  # noqa: TC001  # as above
+from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
@@ -64,11 +66,11 @@ _Policy = Annotated[
     ),
 ]
 _At = Annotated[
-    float,
+    str,
     typer.Option(
-        metavar="S",
+        metavar="DATE|S",
         rich_help_panel=_FORECAST,
-        help="Instant of the forecast, seconds since the first submission.",
+        help="Instant of the forecast: seconds since time 0 of the log, a duration such as 2d, or a date.",
     ),
 ]
 _Samples = Annotated[
@@ -174,8 +176,8 @@ def forecast(
     log = LogRequest.of(located(trace), reading)
     machine = MachineRequest(system, nodes, cores, equivalence)
     simulation = _simulation(log, machine, policy, options)
-    check(ResultError, "at", at, SECONDS)
-    simulation.run_until(at)
+    instant = _instant(at, simulation)
+    simulation.run_until(instant)
     shared: dict[str, Any] = {
         "samples": samples,
         "quantiles": levels,
@@ -195,7 +197,7 @@ def forecast(
             horizon=horizon,
             arrivals=arrivals,
             precision=precision,
-            at=max(at, simulation.now),
+            at=max(instant, simulation.now),
             progress=progress,
             **shared,
         )
@@ -203,7 +205,7 @@ def forecast(
         rows = answer.jobs["job_id"].is_in(job)
         missing = sorted(set(job) - set(answer.jobs["job_id"].to_list()))
         if missing:
-            raise wrong_usage(f"{missing[0]} does not wait at {at:g} s. Choose a waiting job.", "--job")
+            raise wrong_usage(f"{missing[0]} does not wait at {instant:g} s. Choose a waiting job.", "--job")
         answer = replace(answer, jobs=answer.jobs.filter(rows), starts=answer.starts[:, rows.to_numpy()])
     _show(answer, answer.jobs, answer.now, form)
 
@@ -223,6 +225,13 @@ def _simulation(
     system = machine_for(described, log, machine, lambda: workload.header)
     check_nodes(system, options)
     return simulations.Simulation(workload, system, chosen, options=options)
+
+
+def _instant(text: str, simulation: Simulation) -> float:
+    clock = CalendarTime.of(simulation.workload.header, simulation.system.start_time)
+    instant = read_instant(text, "--at", clock if clock.is_known else None)
+    check(ResultError, "at", instant, SECONDS)
+    return instant
 
 
 def _show(answer: Any, table: pl.DataFrame, now: float, form: str) -> None:  # noqa: ANN401  # either forecast

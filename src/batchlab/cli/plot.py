@@ -6,7 +6,6 @@ The options are read from the source of `batchlab.plot`, so that its help does n
 from __future__ import annotations
 
 import ast
-import datetime as dt
 import inspect
 import re
 import textwrap
@@ -24,10 +23,10 @@ from typer.core import TyperCommand
 from batchlab.cli import overview
 from batchlab.cli.declared_options import with_options
 from batchlab.cli.failure import is_in_directory, wrong_usage
+from batchlab.cli.instants import read_duration, read_instant
 from batchlab.cli.wording import SPELLED
 from batchlab.cli.written import Folders, SystemOfRuns, written_results
 from batchlab.core.late import matplotlib_figure, result_plots
-from batchlab.core.late import platform_quantities as quantities
 from batchlab.core.late import plot_canvas as canvas
 from batchlab.core.late import plot_scales as scales
 from batchlab.core.rules import number_of
@@ -425,28 +424,9 @@ def _members(hint: Any) -> list[Any]:  # noqa: ANN401  # a type
 
 def _seconds(argument: PlotArgument, text: str, clock: CalendarTime | None) -> float:
     """Read seconds, a duration with a unit, or for an instant of the run a date."""
-    number = _number(text)
-    if isinstance(number, float):
-        return number
-    try:
-        return quantities.TIME.read(text)
-    except ValueError:
-        pass
-    rule = "must be seconds, or a duration such as 36h or 2d"
-    if argument.name not in _INSTANTS:
-        raise wrong_usage(f"{shown(text)}; {rule}.", argument.option)
-    try:
-        date = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise wrong_usage(
-            f"{shown(text)}; {rule}, or a date such as 2004-05-30 or 2004-05-30T12:00.", argument.option
-        ) from None
-    if clock is None:
-        raise wrong_usage(
-            f"{shown(text)}; the runs have no common date of time 0. Give seconds, or a duration such as 2d.",
-            argument.option,
-        )
-    return clock.time(date if date.tzinfo else date.replace(tzinfo=clock.zone))
+    if argument.name in _INSTANTS:
+        return read_instant(text, argument.option, clock)
+    return read_duration(text, argument.option)
 
 
 def _pair(argument: PlotArgument, text: str) -> tuple[float, float]:
