@@ -348,7 +348,7 @@ def test_looking_ahead_foresees_no_failure() -> None:
         (lambda: run(on_failure="checkpoint"), "every = None; checkpoints are taken every"),
         (lambda: run(every=5), "on_failure = 'requeue' with every = 5"),
         (lambda: run(on_failure="checkpoint", every=0), "every = 0; must be a finite number of seconds > 0"),
-        (lambda: run(restarts=-1), "restarts = -1; must be a whole number >= 0, or None"),
+        (lambda: run(restarts=-1), "restarts = -1; must be a whole number >= 0"),
         (
             lambda: Trace({"node": [0.5], "time": [0], "repair_time": [0]}),
             "row 0 of the failures: node = 0.5",

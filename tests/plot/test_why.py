@@ -36,7 +36,7 @@ def test_areas_are_the_parts_of_the_wait() -> None:
             "already running": 120,
             "submitted before it": 200,
             "overtook it": 70,
-            "idle, enough for it": 130,
+            "idle, enough in total": 130,
         }
     )
     assert ax.get_ylabel() == "core while job 3 waited"

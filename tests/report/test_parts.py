@@ -286,3 +286,18 @@ def test_explained_jobs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     longest = waits.sort("wait", descending=True, maintain_order=True).head(7)
     assert [*map(int, answers)] == longest["job_id"].to_list()
     assert f"the 7 of {int((waits['wait'] > 0).sum())} jobs that waited longest" in found
+
+
+def test_the_longest_waits_are_those_of_the_summary() -> None:
+    """A job that never started is among them and marked, in the report as in the text."""
+    jobs = {"submit_time": [0, 10, 12, 20], "run_time": [15, 60, 5, 5], "tasks": [3, 2, 4, 1]}
+    system = bl.System.homogeneous(nodes=1, resources={"core": 4})
+    simulation = bl.Simulation(bl.Workload.from_table(jobs), system, "fcfs")
+    simulation.run_until(50)
+    result = simulation.result()
+    listed = result.waiting_summary().text().partition("The longest waits:")[2].splitlines()[2:]
+    page = explained_jobs(result, 1)
+    told = re.findall(r'data-job="(\d+)".*?"waited">([^<]*)<', page)
+    assert [line.split()[0] for line in listed] == [job for job, _ in told] == ["3", "2"]
+    assert [wait for _, wait in told] == ["8 s, never started", "5 s"]
+    assert all(wait in line for line, (_, wait) in zip(listed, told, strict=True))

@@ -170,7 +170,7 @@ def test_schedulers_in_python() -> None:
         ({"every": 9, "until": 100}, r"every = 9\.0; must be at least duration = 10\.0"),
         ({"every": 10, "until": 5}, r"until = 5\.0; must be later than start = 5\.0"),
         ({"every": 10, "until": 1e9}, r"until = 1000000000\.0; must let it begin at most 100,000 times"),
-        ({"admits": "ann"}, r"admits = 'ann'; must be Conditions, or None"),
+        ({"admits": "ann"}, r"admits = 'ann'; must be Conditions"),
         ({"flexible": True}, r"flexible = True, but no job uses it"),
     ],
 )

@@ -15,7 +15,9 @@ from batchlab.errors import ResultError
 from batchlab.report.interactive import deflated
 from batchlab.report.page import figures
 from batchlab.result.recorded import TABLES
+from batchlab.result.why.split import longest_waits, waited
 from batchlab.result.why.summary import part_title
+from batchlab.result.why.wait import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,14 +101,8 @@ def explained_jobs(result: Result, count: int) -> Html:
     if by_size is None:
         return Html("")
     sizes = {f"up to {row['size'][0]:,}": row for row in by_size.partition_by("size", maintain_order=True)}
-    waits = result.jobs.lazy().select("job_id", "tasks", "submit_time", "start_time", "state").collect()
-    wait = pl.col("start_time") - pl.col("submit_time")
-    longest = (
-        waits.with_columns(wait=wait)
-        .filter(pl.col("wait") > 0)
-        .sort("wait", descending=True, maintain_order=True)
-    )
-    longest = longest.filter(pl.col("job_id").is_unique())
+    # The number of a job must name one job.
+    longest = longest_waits(Waits(result)).filter(pl.col("job_id").is_unique())
     most = min(_MOST_EXPLAINED, _EXPLAINED_IN_ALL // count)
     chosen = longest["job_id"].head(most).to_list()
     answers = {str(job): _answer(result.why(job)) for job in chosen}
@@ -120,12 +116,12 @@ def explained_jobs(result: Result, count: int) -> Html:
 def _longest_waits(longest: pl.DataFrame) -> Html:
     rows = [
         [
-            element("button", str(job), type="button", data_job=job),
-            f"{tasks:,}",
-            format_duration(submit),
-            format_duration(wait),
+            element("button", str(row["job_id"]), type="button", data_job=row["job_id"]),
+            f"{row['tasks']:,}",
+            format_duration(row["submit_time"]),
+            waited(row),
         ]
-        for job, tasks, submit, wait in longest.select("job_id", "tasks", "submit_time", "wait").iter_rows()
+        for row in longest.iter_rows(named=True)
     ]
     return table("The longest waits", ["job", "tasks", "submitted", "waited"], rows, class_="numbers")
 

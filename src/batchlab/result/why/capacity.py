@@ -25,7 +25,7 @@ HOLDER_TITLES = {
     "before": "submitted before it",
     "overtook": "overtook it",
     "unavailable": "nodes not available",
-    "idle_enough": "idle, enough for it",
+    "idle_enough": "idle, enough in total",
     "idle": "idle, too few for it",
 }
 """The names of the holders in texts and pictures."""

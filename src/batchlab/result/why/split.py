@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
 from batchlab.core.rules import is_finite
+from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import GATES, JOB_STATES
 from batchlab.errors import ResultError, shown, suggest
 from batchlab.result.recorded import HELD_BY
@@ -32,8 +33,10 @@ __all__ = [
     "OWN_RUN",
     "PARTS",
     "Account",
+    "longest_waits",
     "parts_of_gates",
     "parts_of_waits",
+    "waited",
     "waiting_time",
 ]
 
@@ -159,6 +162,40 @@ def _waiting_rows(run: Waits) -> Whole:
     """Return the rows of the jobs that waited."""
     states = np.isin(run.outcome.state, [JOB_STATES.index(each) for each in ("rejected", "loaded")])
     return np.flatnonzero(~states & (run.ends > run.submit_times))
+
+
+def longest_waits(run: Waits) -> pl.DataFrame:
+    """List the jobs that waited, the longest wait first. Jobs that never started are among them.
+
+    Parameters
+    ----------
+    run
+        The waits of the run.
+
+    Returns
+    -------
+    polars.DataFrame
+        By wait, and equal waits by row: ``job_id`` (Int64), ``row`` (UInt32), ``tasks``, ``submit_time``
+        and ``wait`` (Float64, s), and ``never_started`` (Boolean).
+    """
+    rows = _waiting_rows(run)
+    submitted = run.submit_times[rows]
+    return pl.DataFrame(
+        {
+            "job_id": run.job_ids.gather(rows),
+            "row": pl.Series(rows, dtype=pl.UInt32),
+            "tasks": run.result.workload.jobs["tasks"].gather(rows),
+            "submit_time": submitted,
+            "wait": run.ends[rows] - submitted,
+            "never_started": np.isnan(run.outcome.start_time[rows]),
+        }
+    ).sort("wait", descending=True, maintain_order=True)
+
+
+def waited(row: Mapping[str, Any]) -> str:
+    """Write the wait of a row of `longest_waits`, and mark a job that never started."""
+    text = format_duration(row["wait"])
+    return f"{text}, never started" if row["never_started"] else text
 
 
 def _framed(

@@ -15,7 +15,14 @@ from batchlab.core.text_tables import Table, render
 from batchlab.core.units import format_duration
 from batchlab.result.recorded import TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES
-from batchlab.result.why.split import LIMIT_PREFIX, OWN_RUN, parts_of_waits, waiting_time
+from batchlab.result.why.split import (
+    LIMIT_PREFIX,
+    OWN_RUN,
+    longest_waits,
+    parts_of_waits,
+    waited,
+    waiting_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -228,13 +235,13 @@ def _longest(run: Waits, waits: pl.DataFrame, jobs: pl.DataFrame) -> list[tuple[
     rows: list[tuple[str, ...]] = [
         ("job", *(("user",) if user else ()), "tasks", "submitted", "waited", "most of it held by")
     ]
-    longest = waits.sort("wait", descending=True, maintain_order=True).head(_SHOWN_JOBS)
+    longest = longest_waits(run).head(_SHOWN_JOBS).join(waits.drop("job_id", "wait"), on="row", how="left")
     names = [name for name in waits.columns if name not in {"job_id", "row", "wait"}]
-    for part in longest.iter_rows(named=True):
+    for part in longest.sort("wait", "row", descending=[True, False]).iter_rows(named=True):
         job = jobs.row(part["row"], named=True)
         most = max(names, key=lambda name: part[name])
         who = (str(job[user]),) if user else ()
-        times = run.instant(job["submit_time"], seconds=False), format_duration(part["wait"])
+        times = run.instant(job["submit_time"], seconds=False), waited(part)
         held = f"{part_title(most, 'holders')} {part[most] / part['wait']:.0%}"
         rows.append((str(part["job_id"]), *who, f"{job['tasks']:,}", *times, held))
     return rows
