@@ -14,8 +14,11 @@ from batchlab.cli.application import application
 from batchlab.cli.declared_options import takes_reading_options, takes_run_options
 from batchlab.cli.stream import check_streamed
 from batchlab.core.declared import declared, option_of
+from batchlab.core.distributions import NAMES, distribution_of, draw
+from batchlab.core.random_streams import stream
 from batchlab.experiment.source import LogFile
 from batchlab.experiment.specification import read_specification
+from batchlab.observer.description import failures_of
 from batchlab.options import RunOptions
 from batchlab.options.run_options import RECORDED
 from batchlab.result.recorded import TABLES
@@ -23,7 +26,7 @@ from batchlab.workload.log_options import ReadingOptions, check_reading
 from support.option_values import RUNS, WRONG_RUNS, Said, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 SYSTEM = """
@@ -195,6 +198,71 @@ def test_a_switch_is_true_or_false(name: str, tmp_path: Path) -> None:
         RunOptions(**{name: 1})  # type: ignore[arg-type]  # the point
     with pytest.raises(bl.ExperimentError, match=f"options.{name} = 1; must be true or false"):
         by_file(tmp_path, options=f"{name} = 1")
+
+
+DISTRIBUTIONS = {
+    "constant": "constant(value=7)",
+    "expon": "expon(mean=60)",
+    "gamma": "gamma(shape=2, scale=30)",
+    "lognorm": "lognorm(mu=3, sigma=1)",
+    "loguniform": "loguniform(low=1, high=100)",
+    "norm": "norm(mean=60, sd=5)",
+    "pareto": "pareto(shape=3, minimum=10)",
+    "uniform": "uniform(low=10, high=12)",
+    "weibull": "weibull(shape=0.7, scale=60)",
+}
+WRONG_DISTRIBUTIONS = (
+    ("uniform(10, 12)", "uniform: name each parameter: uniform(low=…, high=…). Without names it was "),
+    ("norm(mean=1)", "norm: sd is missing; write norm(mean=…, sd=…)."),
+    ("unifrom(low=1, high=2)", "no distribution named 'unifrom'. Did you mean 'uniform'?"),
+    ("uniform(low=1, low=2)", "key 'low' is given twice; keep one."),
+    ("weibull(shape=2, scale=yes)", "weibull: scale = yes; must be a finite number."),
+)
+
+
+def by_doors(folder: Path) -> dict[str, Callable[[str], object]]:
+    """Return what reads the text of a distribution, by door."""
+
+    def overhead(options: RunOptions) -> object:
+        assert options.job_overheads is not None
+        return options.job_overheads.delay("launch").distribution
+
+    def by_toml(text: str) -> object:
+        return overhead(by_file(folder, options=f'overheads = {{ launch = "{text}" }}').options)
+
+    def by_failures(text: str) -> object:
+        outages: Any = failures_of(f"uptime={text}, repair_time=60", seed=1).outages
+        return outages.uptime
+
+    return {
+        "Python": lambda text: bl.Overheads(launch=text).delay("launch").distribution,
+        "TOML": by_toml,
+        "command line": lambda text: overhead(by_line(RunOptions, said("overheads", f"launch={text}"))),
+        "failures": by_failures,
+        "arrivals": lambda text: bl.queueing.renewal(text).distribution,
+        "generator": lambda text: draw("interarrival", text, 3, 0).tolist(),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_distributions(name: str, tmp_path: Path) -> None:
+    """A text has one meaning in overheads, by three doors, in failures, arrivals and generators."""
+    text = DISTRIBUTIONS[name]
+    found = {door: read(text) for door, read in by_doors(tmp_path).items()}
+    meaning = distribution_of(text, bl.WorkloadError)
+    drawn = meaning.sample(stream(0, "interarrival"), 3)
+    assert found.pop("generator") == list(drawn)
+    assert all(each == meaning for each in found.values()), found
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG_DISTRIBUTIONS)
+def test_wrong_distributions(text: str, message: str, tmp_path: Path) -> None:
+    """The same rule is said at each."""
+    for door, read in by_doors(tmp_path).items():
+        with pytest.raises((bl.BatchlabError, typer.BadParameter)) as error:
+            read(text)
+        said_of = error.value.message if isinstance(error.value, typer.BadParameter) else str(error.value)
+        assert message in said_of, (door, said_of)
 
 
 def options_of_commands() -> Iterator[tuple[str, set[str]]]:
