@@ -3,14 +3,13 @@
 The order of the rooms is written in CONTRIBUTING.md, and held here.
 """
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.layout import circles, imports, listed, python_uses, rust_uses
+from support.layout import circles, imports_of, listed, python_uses, rust_uses
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/batchlab"
@@ -47,7 +46,7 @@ def room(path: Path, root: Path) -> str:
 
 def used_rooms(text: str, *, for_checkers: bool = False) -> Iterator[str]:
     """Give the rooms of the package that a module's text uses, or that only checkers see."""
-    for found in imports(ast.parse(text)):
+    for found in imports_of(text):
         if (
             found.for_checkers == for_checkers
             and not found.level

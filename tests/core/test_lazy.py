@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import batchlab as bl
-from support.layout import imports, listed
+from support.layout import imports_of, listed
 
 PACKAGE = "from batchlab.core.lazy import attach\n__all__, __getattr__, __dir__ = attach(__name__)\n"
 # Ctrl-C comes in the midst of the module.
@@ -109,7 +108,7 @@ def test_the_list_of_late_modules() -> None:
         each.name.removeprefix("batchlab.core.late.")
         for file in package.rglob("*.py")
         if "core.late import" in (text := file.read_text("utf-8"))
-        for each in imports(ast.parse(text))
+        for each in imports_of(text)
         if each.name.startswith("batchlab.core.late.")
     }
     assert used == set(modules)

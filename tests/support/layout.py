@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["Import", "Uses", "circles", "imports", "listed", "python_uses", "rust_uses"]
+__all__ = ["Import", "Uses", "circles", "imports", "imports_of", "listed", "python_uses", "rust_uses"]
 
 Uses = dict[str, set[str]]
 """For each file the files that it uses, by their paths below the root."""
@@ -22,6 +23,12 @@ class Import(NamedTuple):
     name: str
     level: int
     for_checkers: bool
+
+
+@cache
+def imports_of(text: str) -> tuple[Import, ...]:
+    """Give what the text of a module imports; several tests ask of each file."""
+    return tuple(imports(ast.parse(text)))
 
 
 def imports(tree: ast.AST, *, for_checkers: bool = False) -> Iterator[Import]:
@@ -57,7 +64,7 @@ def python_uses(package: Path, *, for_checkers: bool) -> Uses:
     uses: Uses = {}
     for module, path in files.items():
         found = set()
-        for each in imports(ast.parse(path.read_text("utf-8"))):
+        for each in imports_of(path.read_text("utf-8")):
             if for_checkers or not each.for_checkers:
                 within = module if path.name == "__init__.py" else module.rpartition(".")[0]
                 for _ in range(each.level - 1):
