@@ -307,14 +307,10 @@ def test_faults_are_seen() -> None:
     assert "'small' has 4 points" in found
 
 
-# Drawn by examples that run for long; each leaves this list when it is drawn anew.
-DRAWN_BY_LONG_STUDIES = {"adequacy_growth", "deep_learning_boxes", "deep_learning_jobs"}
-
-
 def test_pictures_of_the_documentation_are_wide() -> None:
     """At least 1,000 pixels, so that their labels can be read."""
     widths = {path.stem: _width(path) for path in (PAGE.parent / "pictures").glob("*.png")}
-    assert {name for name, width in widths.items() if width < 1000} == DRAWN_BY_LONG_STUDIES
+    assert {name for name, width in widths.items() if width < 1000} == set()
 
 
 def _width(path: Path) -> int:
