@@ -119,6 +119,17 @@ def test_a_comparison_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
 
 
+def test_a_comparison_is_not_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands for one run name the folder of one."""
+    folder = str(tmp_path / "both")
+    log = str(tmp_path / "jobs.csv")
+    bl.write_workload(demo_workload(20), log)
+    assert main(["compare", log, "--nodes", "64", "-p", "fcfs", "-p", "easy", "--out", folder]) == 0
+    for words in (["why", folder], ["bundle", "make", folder, "-o", str(tmp_path / "fault.zip")]):
+        assert main(words) == 2
+        assert "has several runs; name the folder of one, as " in capsys.readouterr().err
+
+
 def test_kinds_are_listed_one_a_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +222,8 @@ def test_why_all_jobs_waited(folders: list[str], capsys: pytest.CaptureFixture[s
         (["why", "fcfs", "--by", "usr"], "--by: 'usr'; must be 'size' or a column of the jobs"),
         (["why", "fcfs", "--of", "gates"], "run it again with --explain."),
         (["why", "fcfs", "2", "--by", "user_id"], "--by: is for all jobs"),
+        (["why", "eazy"], "eazy: there is no such directory. Did you mean 'easy'"),
+        (["plot", "wait", "eazy", "-o", "a.png"], "eazy: there is no such directory. Did you mean 'easy'"),
         (["why", ".", "1"], "result.zip: is what results are read from, and there is none"),
         (
             ["report", "fcfs", "--baseline", "esay"],

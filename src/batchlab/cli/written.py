@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.failure import check_report, is_in_directory, wrong_usage
+from batchlab.cli.failure import beside, check_report, is_in_directory, wrong_usage
 from batchlab.cli.options import policy_spec, system_file
 from batchlab.cli.output import warn, width
 from batchlab.cli.recognised import check_kind
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from batchlab.report import Bundle
     from batchlab.result.result import Result
     from batchlab.result.why.split import Account
+    from batchlab.system.system import System
 
 
 __all__ = ["Folders", "SystemOfRuns", "bundle", "report", "why", "write_results", "written_results"]
@@ -121,7 +122,7 @@ def written_results(folders: Sequence[str], system: Path | None) -> list[Result]
         else:
             named.append((label, folder))
     for _, folder in named:
-        check_kind(Path(folder), "DIR", "run")
+        _check_folder(Path(folder))
         outputs.protect_set(Path(folder))
     labels = [label for label, _ in named]
     if any(labels) and not all(labels):
@@ -163,6 +164,26 @@ def report(
     typer.echo(f"report        {out}")
 
 
+def _check_folder(folder: Path) -> None:
+    """Raise unless the path is a directory, or a file of a run."""
+    if not folder.exists():
+        raise wrong_usage(f"{folder}: there is no such directory.{beside(folder)}", "DIR")
+    check_kind(folder, "DIR", "run")
+
+
+def _one_result(folder: Path, system: System | None = None) -> Result:
+    """Read the one run of a directory."""
+    if has_results(folder):
+        _, first = listed_results(folder)[0]
+        rule = "has several runs; name the folder of one"
+        raise wrong_usage(f"{folder} {rule}, as {first}.", "DIR")
+    _check_folder(folder)
+    try:
+        return read.read_result(folder, system=system)
+    except ResultError as error:
+        raise wrong_usage(error, "DIR") from error
+
+
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a run, written with --out.")]
 _Job = Annotated[
     int | None,
@@ -197,20 +218,10 @@ def why(
     system: SystemOfRuns = None,
 ) -> None:
     """Explain why a job of a written run waited, or split the waiting of all jobs."""
-    if has_results(folder):
-        _, first = listed_results(folder)[0]
-        rule = "has several runs; name the folder of one"
-        raise wrong_usage(f"{folder} {rule}, as {first}.", "DIR")
-    check_kind(folder, "DIR", "run")
     given = [name for name, value in (("--by", by), ("--of", of), ("--every", every)) if value is not None]
     if job is not None and given:
         raise wrong_usage("is for all jobs; leave out JOB, or this option.", given[0])
-    try:
-        result = read.read_result(
-            folder, system=None if system is None else batchlab_system.read_system(system)
-        )
-    except ResultError as error:
-        raise wrong_usage(error, "DIR") from error
+    result = _one_result(folder, None if system is None else batchlab_system.read_system(system))
     try:
         shown_text = (
             result.waiting_summary(by or "size", of=cast("Account | None", of), every=every).text(width())
@@ -252,12 +263,8 @@ def _bundle(context: typer.Context) -> None:
 @bundle.command("make")
 def make_bundle(folder: _Folder, *, out: _Packed, note: _Fault = "") -> None:
     """Write the jobs without names, machine, policy, options, schedule and versions of a run to one file."""
-    check_kind(folder, "DIR", "run")
     outputs.protect_set(folder)
-    try:
-        result = read.read_result(folder)
-    except ResultError as error:
-        raise wrong_usage(error, "DIR") from error
+    result = _one_result(folder)
     made = batchlab_report.write_bundle(result, out, note=note)
     typer.echo(f"bundle        {out}")
     typer.echo("contains      jobs without names, machine, policy, options, schedule, versions")
