@@ -94,7 +94,7 @@ def test_killed_and_resumed(executor: str, kills: int, tmp_path: Path) -> None:
         wanted = kill * 35 + chance.randrange(1, 35)
         while count_finished(store) < wanted:
             assert process.poll() is None, "it was over before it was killed"
-            time.sleep(0.002)
+            time.sleep(0.01)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         seen.append((len(events(store)), finished(store)))
