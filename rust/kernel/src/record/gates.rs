@@ -69,6 +69,10 @@ impl GateKind {
 /// No subject or detail.
 pub const NONE: u32 = u32::MAX;
 
+/// Subject of `order` while the pass stops at one job, whichever this is: the log has these jobs once for all that wait
+/// behind them.
+pub const STOPPER: u32 = u32::MAX - 1;
+
 /// Detail of `resources`: held by jobs that did not overtake.
 pub const EARLIER: u32 = 0;
 
@@ -146,7 +150,7 @@ pub struct Fit {
     pub subject: u32,
     /// Jobs of the kind that were submitted before this would fit without overtakers; None if none would.
     pub below: Option<Submission>,
-    /// True if gates of jobs of the kind may differ from those at the look before.
+    /// True if the rest differs from what was found at the look before.
     pub has_changed: bool,
     /// What jobs of the kind ask for, and what is free of it, once it was asked for.
     pub amounts: Option<(i64, i64)>,
@@ -186,6 +190,8 @@ pub struct GateMemo {
     pub ahead: Vec<Option<u32>>,
     /// True if some gate may change without a change of the machine or of these jobs.
     pub is_unsettled: bool,
+    /// True if all jobs that fit had the gate `order` behind one job, but that job.
+    pub was_behind_one: bool,
 }
 
 /// The position of a job in the order of submissions.
@@ -241,68 +247,41 @@ pub struct GateLog {
     /// The latest look.
     #[serde(skip)]
     pub memo: GateMemo,
-    /// The job.
-    row: SharedColumn<u32>,
+    /// The intervals that are over.
+    rows: SharedColumn<Row>,
+    /// The jobs at which passes stopped, each with the instant since when they did so.
+    stops: SharedColumn<(f64, u32)>,
+}
+
+/// An interval of a job at one gate.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Row {
+    job: u32,
+    gate: Gate,
+    numbers: Numbers,
     /// Begin, seconds.
-    start: SharedColumn<f64>,
-    /// End, seconds.
-    end: SharedColumn<f64>,
-    /// The kind's number.
-    gate: SharedColumn<u8>,
-    subject: SharedColumn<u32>,
-    detail: SharedColumn<u32>,
-    asked: SharedColumn<i64>,
-    free: SharedColumn<i64>,
-    delay: SharedColumn<f64>,
-    hole: SharedColumn<f64>,
+    since: f64,
+    /// End, seconds; NaN if it goes on.
+    until: f64,
 }
 
-impl Log for GateLog {
-    fn share(&mut self) {
-        self.row.share();
-        self.start.share();
-        self.end.share();
-        self.gate.share();
-        self.subject.share();
-        self.detail.share();
-        self.asked.share();
-        self.free.share();
-        self.delay.share();
-        self.hole.share();
-    }
-
-    /// The intervals that are over, then those that go on, whose ends are NaN.
-    fn columns(&self) -> Columns {
-        let mut all = self.clone();
-        for each in &self.waiting {
-            if let Some(gate) = each.gate {
-                all.add(each.job, gate, each.numbers, (each.since, f64::NAN));
-            }
-        }
-        for (&job, &(gate, since)) in &self.outside {
-            all.add(job, gate, Numbers::default(), (since, f64::NAN));
-        }
-        vec![
-            ("row", all.row.to_vec().into()),
-            ("start", all.start.to_vec().into()),
-            ("end", all.end.to_vec().into()),
-            ("gate", all.gate.to_vec().into()),
-            ("subject", all.subject.to_vec().into()),
-            ("detail", all.detail.to_vec().into()),
-            ("asked", all.asked.to_vec().into()),
-            ("free", all.free.to_vec().into()),
-            ("delay", all.delay.to_vec().into()),
-            ("hole", all.hole.to_vec().into()),
-        ]
-    }
+/// The intervals as a table.
+#[derive(Default)]
+struct Table {
+    row: Vec<u32>,
+    start: Vec<f64>,
+    end: Vec<f64>,
+    gate: Vec<u8>,
+    subject: Vec<u32>,
+    detail: Vec<u32>,
+    asked: Vec<i64>,
+    free: Vec<i64>,
+    delay: Vec<f64>,
+    hole: Vec<f64>,
 }
 
-impl GateLog {
-    /// Adds an interval, unless it has no length.
-    fn add(&mut self, job: u32, gate: Gate, numbers: Numbers, (since, until): (f64, f64)) {
-        if until <= since {
-            return;
-        }
+impl Table {
+    fn add(&mut self, Row { job, gate, numbers, since, until }: Row) {
         self.row.push(job);
         self.start.push(since);
         self.end.push(until);
@@ -313,6 +292,78 @@ impl GateLog {
         self.free.push(numbers.free);
         self.delay.push(numbers.delay);
         self.hole.push(numbers.hole);
+    }
+}
+
+impl Log for GateLog {
+    fn share(&mut self) {
+        self.rows.share();
+        self.stops.share();
+    }
+
+    /// The intervals that are over, then those that go on, whose ends are NaN. Those behind the jobs at which passes
+    /// stopped are divided by these.
+    fn columns(&self) -> Columns {
+        let mut table = Table::default();
+        let stops = self.stops.to_vec();
+        let goes_on = |job, gate, numbers, since| Row { job, gate, numbers, since, until: f64::NAN };
+        let waiting = self.waiting.iter();
+        let waiting =
+            waiting.filter_map(|each| Some(goes_on(each.job, each.gate?, each.numbers, each.since)));
+        let outside = self.outside.iter();
+        let outside = outside.map(|(&job, &(gate, since))| goes_on(job, gate, Numbers::default(), since));
+        for row in self.rows.iter().copied().chain(waiting).chain(outside) {
+            if row.gate.subject == STOPPER {
+                divide(row, &stops, |part| table.add(part));
+            } else {
+                table.add(row);
+            }
+        }
+        vec![
+            ("row", table.row.into()),
+            ("start", table.start.into()),
+            ("end", table.end.into()),
+            ("gate", table.gate.into()),
+            ("subject", table.subject.into()),
+            ("detail", table.detail.into()),
+            ("asked", table.asked.into()),
+            ("free", table.free.into()),
+            ("delay", table.delay.into()),
+            ("hole", table.hole.into()),
+        ]
+    }
+}
+
+/// Divide an interval behind the jobs at which passes stopped.
+fn divide(row: Row, stops: &[(f64, u32)], mut add: impl FnMut(Row)) {
+    let first = stops.partition_point(|&(begin, _)| begin <= row.since).saturating_sub(1);
+    for (place, &(begin, subject)) in stops.iter().enumerate().skip(first) {
+        if begin >= row.until {
+            break;
+        }
+        let next = stops.get(place + 1).map(|&(next, _)| next);
+        let until = next.filter(|next| row.until.is_nan() || *next < row.until).unwrap_or(row.until);
+        add(Row { gate: Gate { subject, ..row.gate }, since: row.since.max(begin), until, ..row });
+    }
+}
+
+impl GateLog {
+    /// Adds an interval, unless it has no length.
+    fn add(&mut self, job: u32, gate: Gate, numbers: Numbers, (since, until): (f64, f64)) {
+        if until <= since {
+            return;
+        }
+        self.rows.push(Row { job, gate, numbers, since, until });
+    }
+
+    /// Records the job at which the pass stopped.
+    pub fn stop_at(&mut self, job: u32, now: f64) {
+        match self.stops.last() {
+            Some(&(_, last)) if last == job => {}
+            // What changes within an instant is no interval.
+            Some(&(since, _)) if since >= now => *self.stops.get_mut(self.stops.len() - 1) = (now, job),
+            _ => self.stops.push((now, job)),
+        }
     }
 
     /// Adds a job that is in the queue to those that are looked at. O(jobs submitted after it).

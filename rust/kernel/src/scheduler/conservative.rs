@@ -140,6 +140,11 @@ impl Conservative {
         &self.plan
     }
 
+    /// Note which reservations change, from now on.
+    pub fn note_promises(&mut self) {
+        self.plan.note_changes();
+    }
+
     /// Begin in the middle of a run, with these reservations. `decided` is true if the pass of this instant is over.
     pub fn resume(&mut self, view: View<'_>, planned: &[(u32, &PlannedStart)], decided: bool) {
         (self.is_void, self.offers, self.pass) = (false, false, Pass::Over);

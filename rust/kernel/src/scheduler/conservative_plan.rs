@@ -12,6 +12,7 @@ use crate::placement::Allocator;
 use crate::state::View;
 use crate::time::Time;
 
+use super::contender::{Contender, HeldTime, part_on, sorted};
 use super::freed_capacity::{FreedCapacity, Openings, Reserved};
 use super::overdue::Overdue;
 
@@ -81,8 +82,8 @@ pub struct ConservativePlan {
     is_any_open: bool,
     /// True if this pass or the next one plans jobs with an infinite reservation again.
     reexamines: bool,
-    /// The jobs whose reservations were made, moved or cancelled in this pass; some more than once.
-    changed: Vec<u32>,
+    /// The jobs whose reservations were made, moved or cancelled in this pass, some more than once; None if nobody asks.
+    changed: Option<Vec<u32>>,
     scratch: Vec<NodeTasks>,
 }
 
@@ -103,7 +104,7 @@ impl ConservativePlan {
             vain_trials: 0,
             is_any_open: false,
             reexamines: false,
-            changed: Vec::new(),
+            changed: None,
             scratch: Vec::new(),
         }
     }
@@ -120,13 +121,26 @@ impl ConservativePlan {
 
     /// Begin a pass, in which no reservation has changed yet.
     pub fn begin_pass(&mut self) {
-        self.changed.clear();
+        if let Some(changed) = &mut self.changed {
+            changed.clear();
+        }
     }
 
-    /// Return the jobs whose reservations have changed in this pass.
+    /// Note the jobs whose reservations change, from now on.
+    pub fn note_changes(&mut self) {
+        self.changed.get_or_insert_default();
+    }
+
+    fn note(&mut self, job: u32) {
+        if let Some(changed) = &mut self.changed {
+            changed.push(job);
+        }
+    }
+
+    /// Return the jobs whose reservations have changed in this pass, if they are noted.
     #[must_use]
     pub fn changed(&self) -> &[u32] {
-        &self.changed
+        self.changed.as_deref().unwrap_or_default()
     }
 
     /// Return whether jobs are planned again although no event has occurred.
@@ -160,7 +174,7 @@ impl ConservativePlan {
             self.overdue.add(job, until);
         }
         for (_, job) in std::mem::take(&mut self.by_start) {
-            self.changed.push(job);
+            self.note(job);
             self.reservations.get_mut(job as usize).start = f64::NAN;
         }
         self.freed.clear();
@@ -335,7 +349,7 @@ impl ConservativePlan {
         self.profile.hold(want.request, &placement, start, start + duration);
         reservation.start = start;
         let before = std::mem::replace(&mut reservation.placement, placement);
-        self.changed.push(job);
+        self.note(job);
         self.by_start.remove(&(Time(old), job));
         self.by_start.insert((Time(start), job));
         self.give_up(want.request, &before, (old, start), job);
@@ -403,7 +417,7 @@ impl ConservativePlan {
     fn keep(&mut self, view: View<'_>, job: u32, start: f64, is_open: bool, placement: Vec<NodeTasks>) {
         self.reservations.extend_to(job as usize + 1, &Reservation::NONE);
         let want = view.placement_request(job);
-        self.changed.push(job);
+        self.note(job);
         self.by_start.insert((Time(start), job));
         let request = view.scenario.job(job).request;
         let mut class = 0;
@@ -468,7 +482,7 @@ impl ConservativePlan {
         self.freed.add(&reservation.placement, start, end);
         self.profile.release(want.request, &reservation.placement, start, end);
         self.by_start.remove(&(Time(start), job));
-        self.changed.push(job);
+        self.note(job);
     }
 
     /// Return the jobs with a due reservation, in order.
@@ -495,7 +509,7 @@ impl ConservativePlan {
     /// Delete the infinite reservation, if any, of a job that must not be planned.
     pub fn forget(&mut self, job: u32) {
         if reservation_of(&self.reservations, job).is_some() {
-            self.changed.push(job);
+            self.note(job);
             self.reservations.get_mut(job as usize).start = f64::NAN;
         }
     }
@@ -517,32 +531,40 @@ impl ConservativePlan {
     }
 
     /// Return the first reservation, by instant and submission, that would lack nodes if a job started now on these nodes
-    /// and did not end before, with its instant. The reservation of `without` is not in the way.
+    /// and did not end before, with its instant; of those that begin at `from` or later, and before `until` or now. The
+    /// reservation of `without` is not in the way.
     ///
-    /// O(reservations before it · their nodes · log of the nodes of the job).
+    /// O(reservations until the first one · their nodes), and O(log of the nodes of the job) for each node in common.
     #[must_use]
     pub fn obstacle(
         &self,
         view: View<'_>,
-        request: &Request,
-        placement: &[NodeTasks],
+        other: &Contender<'_>,
         without: Option<u32>,
+        (from, until): (f64, f64),
     ) -> Option<(f64, u32)> {
-        let mut parts = placement.to_vec();
-        parts.sort_unstable_by_key(|part| part.node);
-        let profile = without.and_then(|job| self.profile_without(view, job));
-        let profile = profile.as_ref().unwrap_or(&self.profile);
+        let now = view.now();
+        let own = without.and_then(|job| self.held_by(view, job));
+        let own_parts = own.as_ref().map_or_else(Vec::new, |own| sorted(own.placement));
+        let released = |node: u32, instant: f64| {
+            let own = own.as_ref().filter(|own| own.start <= instant && instant < own.end)?;
+            part_on(&own_parts, node).map(|part| (own.request, part))
+        };
+        let first = if from <= now { f64::NEG_INFINITY } else { from };
         let mut found: Option<(Time, (Time, u64), u32)> = None;
-        for &(start, job) in self.by_start.iter().filter(|&&(_, job)| Some(job) != without) {
-            let begin = start.0.max(view.now());
-            if found.is_some_and(|(time, ..)| time < Time(begin)) || begin.is_infinite() {
+        let later = self.by_start.range((Time(first), 0)..);
+        for &(start, job) in later.filter(|&&(_, job)| Some(job) != without) {
+            let begin = start.0.max(now);
+            let is_late = begin >= until && begin > now;
+            if is_late || found.is_some_and(|(time, ..)| time < Time(begin)) || begin.is_infinite() {
                 break;
             }
             let reservation = self.reservations.get(job as usize);
             let has_length = start.0 < start.0 + reservation.duration;
             let lacks = |part: &NodeTasks| {
-                let own = parts.binary_search_by_key(&part.node, |own| own.node);
-                own.is_ok_and(|own| !profile.has_room_at(request, parts[own], begin))
+                let has_room =
+                    |own| self.profile.has_room_at(other.request, own, begin, released(own.node, begin));
+                other.part_on(part.node).is_some_and(|own| !has_room(own))
             };
             if has_length && reservation.placement.iter().any(lacks) {
                 let row = view.scenario.job(job);
@@ -553,41 +575,64 @@ impl ConservativePlan {
         found.map(|(begin, _, job)| (begin.0, job))
     }
 
-    /// Return the profile without the reservation of a job, if it has one.
-    fn profile_without(&self, view: View<'_>, job: u32) -> Option<Profile> {
+    /// Return the time that the reservation of a job holds; None if it has none that begins.
+    fn held_by<'a>(&'a self, view: View<'a>, job: u32) -> Option<HeldTime<'a>> {
         let start = self.planned_start(job)?;
         let Reservation { duration, placement, .. } = self.reservations.get(job as usize);
-        let mut profile = self.profile.clone();
-        profile.release(view.placement_request(job).request, placement, start, start + duration);
-        Some(profile)
+        let request = view.placement_request(job).request;
+        Some(HeldTime { request, placement, start, end: start + duration })
     }
 
     /// Return the earliest instant, from its own on, at which a job with a reservation would fit if another one started
-    /// now on these nodes. O(size of the profile), and a search.
+    /// now on these nodes. `copy` is a copy of the profile, or None, and stays one for the next call of the pass.
+    ///
+    /// O(size of the profile) for a copy, O(its steps · nodes of the jobs), and a search.
     pub fn start_beside(
         &self,
         view: View<'_>,
         allocator: &Allocator,
         reserved: u32,
-        (job, request, placement): (u32, &Request, &[NodeTasks]),
+        other: &Contender<'_>,
+        copy: &mut Option<Profile>,
     ) -> Result<f64, Unanswered> {
-        let without = self.profile_without(view, job);
-        let mut profile = without.unwrap_or_else(|| self.profile.clone());
-        let Reservation { start, duration, placement: nodes, .. } = self.reservations.get(reserved as usize);
-        profile.release(view.placement_request(reserved).request, nodes, *start, start + duration);
-        let end = view.now() + view.placement_request(job).duration;
-        profile.hold(request, placement, view.now(), end);
-        let (mut allocator, mut tried) = (allocator, Vec::new());
+        let mut profile = copy.take().unwrap_or_else(|| self.profile.clone());
+        let given_up = [self.held_by(view, other.job), self.held_by(view, reserved)];
+        for held in given_up.iter().flatten() {
+            profile.release(held.request, held.placement, held.start, held.end);
+        }
+        let (now, end) = (view.now(), view.now() + view.placement_request(other.job).duration);
+        let can_undo = profile.hold_on_trial(other.request, &other.parts, now, end);
+        let found = self.earliest_again(view, allocator, reserved, &profile);
+        if can_undo {
+            profile.release(other.request, &other.parts, now, end);
+            for held in given_up.iter().flatten() {
+                profile.hold(held.request, held.placement, held.start, held.end);
+            }
+            *copy = Some(profile);
+        }
+        found
+    }
+
+    /// Return the earliest instant, from its own on, at which a job with a reservation fits in a profile without it.
+    fn earliest_again(
+        &self,
+        view: View<'_>,
+        mut allocator: &Allocator,
+        reserved: u32,
+        profile: &Profile,
+    ) -> Result<f64, Unanswered> {
+        let start = self.reservations.get(reserved as usize).start;
+        let mut tried = Vec::new();
         for want in view.placement_requests(reserved) {
-            if profile.fits_at(&want, *start, &mut allocator, &mut tried)? {
-                return Ok(*start);
+            if profile.fits_at(&want, start, &mut allocator, &mut tried)? {
+                return Ok(start);
             }
         }
         let mut earliest = f64::INFINITY;
         for want in view.placement_requests(reserved) {
-            let within = (profile.next_change(&want, *start), earliest);
+            let within = (profile.next_change(&want, start), earliest);
             let (found, _) =
-                earliest_within(&profile, &self.overdue, &want, within, &mut allocator, &mut tried)?;
+                earliest_within(profile, &self.overdue, &want, within, &mut allocator, &mut tried)?;
             earliest = found.unwrap_or(earliest);
         }
         Ok(earliest)
@@ -597,7 +642,7 @@ impl ConservativePlan {
     /// nodes.
     pub fn start(&mut self, view: View<'_>, job: u32) -> Vec<NodeTasks> {
         let start = self.reservations.get(job as usize).start;
-        self.changed.push(job);
+        self.note(job);
         if start < view.now() {
             // The reservation was due earlier; the job occupies its nodes from now on.
             self.cancel(view, job);

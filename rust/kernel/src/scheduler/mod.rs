@@ -7,6 +7,7 @@
 mod blocking;
 mod conservative;
 mod conservative_plan;
+mod contender;
 mod delayed_head_cache;
 mod delays;
 mod disciplines;
@@ -43,6 +44,7 @@ use crate::time::Time;
 pub use blocking::Blocking;
 pub use conservative::Conservative;
 pub use conservative_plan::{ConservativePlan, PlannedStart};
+pub use contender::Contender;
 pub use delays::{Delay, Delays, Heads, Several};
 pub use disciplines::{DISCIPLINES, Discipline};
 pub use easy::Easy;
@@ -258,6 +260,13 @@ impl Scheduler {
     #[must_use]
     pub fn has_gates(&self) -> bool {
         !matches!(self, Self::Slurm(_) | Self::Discipline(_) | Self::Reject)
+    }
+
+    /// Note which promised starts change (S15), from now on.
+    pub fn note_promises(&mut self) {
+        if let Self::Conservative(rule) = self {
+            rule.note_promises();
+        }
     }
 
     /// Return the feature of a run that the rule does not support on a machine with these capacities, or None.

@@ -87,7 +87,7 @@ impl RunDescription {
         let has_calendar = self.scenario.calendar.is_some();
         let amounts = std::mem::take(&mut self.amounts);
         let capacities = Capacities { resources, amounts, node_sets, has_calendar };
-        let policy = self.policy.parts(&capacities, &formula_names(&self.columns))?;
+        let mut policy = self.policy.parts(&capacities, &formula_names(&self.columns))?;
         let machine = capacities.machine();
         let origin = feed.first_submission();
         Self::check_supported::<F>(&policy, &self.scenario, &machine)?;
@@ -98,6 +98,9 @@ impl RunDescription {
                  or record reasons"
                     .to_owned(),
             );
+        }
+        if self.recorders.promises.is_some() {
+            policy.scheduler.note_promises();
         }
         let nodes = machine.nodes() as usize;
         let mut state = State::new(self.records, machine);

@@ -3,17 +3,21 @@
 //! Jobs with the same request and number of tasks fit alike, so that one trial decides for all of them while the machine
 //! does not change; in submission order, those that would fit without overtakers are the first ones. A look at which only
 //! jobs have arrived examines these; another one walks over the q waiting jobs, O(1) each, and tries each kind of job
-//! once. Under limits each job is examined at each look. Where limits block, or partitions close, the queue is gone
-//! through in its order as the rule does.
+//! once: O(1) where totals decide, and O(r) in all to sum up what overtakers hold. It examines jobs of kinds that have
+//! changed, and those that fit. Where a pass stops at one job, the jobs behind it have a gate that names it; the log keeps
+//! these jobs once, and jobs that fit as before are not examined. Under limits each job is examined at each look. Where
+//! limits block, or partitions close, the queue is gone through in its order as the rule does.
+use std::collections::BTreeMap;
+
 use crate::cluster::{
-    Availability, Machine, NodeSet, NodeSetId, NodeTasks, PlacementRequest, UnreservedNodes,
+    Availability, Machine, NodeSet, NodeSetId, NodeTasks, PlacementRequest, Profile, UnreservedNodes,
 };
 use crate::placement::Allocator;
 use crate::record::{
     EARLIER, Fit, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running, Submission,
     VICTIMS, Waiting,
 };
-use crate::scheduler::{Delays, Scheduler, limiting_resource};
+use crate::scheduler::{Contender, Delays, Scheduler, limiting_resource};
 use crate::state::{BEYOND_RESERVATION, ClosedPartitions, Reason, VICTIM};
 use crate::time::{Time, ordered_bits};
 use crate::workload::JobState;
@@ -125,6 +129,8 @@ impl<F: Feed> Simulation<F> {
             outside,
             delays: (some_may_fit && outside.is_none()).then(|| Delays::of(&self.scheduler, view)).flatten(),
             stopper: None,
+            former_stopper: log.memo.ahead.first().copied().flatten(),
+            is_stopper_shared: is_blocking && !has_partitions && self.scenario.limits.is_none(),
             running: &running,
             first: log.waiting.first().map(|each| each.submission),
             // A scheduler outside the kernel may resize running jobs.
@@ -134,6 +140,8 @@ impl<F: Feed> Simulation<F> {
             epoch: 0,
             number: 0,
             placement: Vec::new(),
+            contenders: BTreeMap::new(),
+            plan_copy: None,
         };
         let is_full = look.begin(log, in_order);
         if in_order {
@@ -205,6 +213,10 @@ struct Look<'a> {
     delays: Option<Delays<'a>>,
     /// The job at which the pass stopped, if it stops at one.
     stopper: Option<u32>,
+    /// The one of the latest look.
+    former_stopper: Option<u32>,
+    /// True if the log has the job at which a pass stopped once for all jobs behind it, throughout the run.
+    is_stopper_shared: bool,
     /// The running jobs by submission.
     running: &'a [Running],
     /// The submission of the first waiting job.
@@ -219,6 +231,10 @@ struct Look<'a> {
     /// Counts looks.
     number: u64,
     placement: Vec<NodeTasks>,
+    /// By kind of job, where it would start beside a plan.
+    contenders: BTreeMap<u32, Contender<'a>>,
+    /// A copy of the profile of the plan, for trials.
+    plan_copy: Option<Profile>,
 }
 
 impl Look<'_> {
@@ -228,8 +244,8 @@ impl Look<'_> {
         if self.is_blocking && !in_order {
             self.stopper = self.first_within_limits();
         }
-        let mut ahead = vec![self.stopper];
-        ahead.extend(self.delays.iter().flat_map(Delays::heads));
+        let heads = self.delays.as_ref().map_or_else(Vec::new, Delays::heads);
+        let ahead = || std::iter::once(self.stopper).chain(heads.iter().copied());
         // Of several reservations, another one may be the first that a job would delay as time goes on.
         let has_several = matches!(self.delays, Some(Delays::Several(_) | Delays::Planned(_)));
         let memo = &mut log.memo;
@@ -241,8 +257,10 @@ impl Look<'_> {
             || state.limited.is_some()
             || state.sleep.is_some()
             || self.view.scenario.calendar.is_some();
-        let is_full = varies || memo.changes != changes || memo.ahead != ahead;
-        (memo.changes, memo.ahead, memo.is_unsettled) = (changes, ahead, state.is_stopped);
+        let is_full = varies || memo.changes != changes || !memo.ahead.iter().copied().eq(ahead());
+        memo.ahead.clear();
+        memo.ahead.extend(ahead());
+        (memo.changes, memo.is_unsettled) = (changes, state.is_stopped);
         memo.epoch += u64::from(is_full);
         memo.look += 1;
         (self.epoch, self.number) = (memo.epoch, memo.look);
@@ -265,27 +283,50 @@ impl Look<'_> {
     }
 
     /// Examine the jobs by submission: those without a gate, or those with one that may have changed.
+    ///
+    /// Behind the one job at which a pass stopped, only those of kinds that fit now but did not, or no longer fit.
     fn by_submission(&mut self, log: &mut GateLog, is_full: bool) {
-        let each = self.view.state.limited.is_some();
+        let view = self.view;
+        let each = view.state.limited.is_some();
+        let stopper = self.stopper.filter(|_| self.is_stopper_shared && !view.state.is_stopped);
+        if let Some(job) = stopper {
+            log.stop_at(job, view.now());
+        }
+        let was_behind_one = std::mem::replace(&mut log.memo.was_behind_one, stopper.is_some());
+        let is_behind_one = stopper.is_some() && was_behind_one && view.scenario.calendar.is_none();
         for at in 0..log.marks.len() {
             let kind = log.marks[at];
-            if kind != NEW && !(is_full && (each || self.has_changed(kind, &log.waiting[at]))) {
-                continue;
+            let is_known = kind != NEW
+                && !(is_full && (each || self.has_changed(kind, &log.waiting[at], is_behind_one)));
+            if !is_known {
+                self.examine(log, at);
             }
-            let gate = match self.of_job(log, at) {
-                Some(gate) => gate,
-                None => self.of_rule(&log.waiting[at]),
-            };
-            self.note(log, at, gate, None);
+        }
+        if is_full && is_behind_one {
+            for job in [self.former_stopper, stopper].into_iter().flatten() {
+                let key = submission(view, job);
+                if let Ok(at) = log.waiting.binary_search_by_key(&key, |each| each.submission) {
+                    self.examine(log, at);
+                }
+            }
         }
     }
 
+    fn examine(&mut self, log: &mut GateLog, at: usize) {
+        let gate = match self.of_job(log, at) {
+            Some(gate) => gate,
+            None => self.of_rule(&log.waiting[at]),
+        };
+        self.note(log, at, gate, None);
+    }
+
     /// Return whether gates of jobs of a kind may have changed since the latest look.
-    fn has_changed(&mut self, kind: u32, each: &Waiting) -> bool {
+    fn has_changed(&mut self, kind: u32, each: &Waiting, is_behind_one: bool) -> bool {
         if self.kinds[kind as usize].epoch != self.epoch {
             self.fit(each);
         }
-        self.kinds[kind as usize].has_changed
+        let fit = &self.kinds[kind as usize];
+        fit.has_changed || (fit.gate.is_none() && !is_behind_one)
     }
 
     /// Examine the jobs in the order of the queue, and close what the rule closes.
@@ -382,7 +423,7 @@ impl Look<'_> {
             fit.below = self.fits_below(each, fit.request);
         }
         let found = |fit: Fit| (fit.gate, fit.request, fit.subject, fit.below);
-        fit.has_changed = known.epoch + 1 != self.epoch || fit.gate.is_none() || found(fit) != found(known);
+        fit.has_changed = known.epoch + 1 != self.epoch || found(fit) != found(known);
         self.kinds[each.kind as usize] = fit;
         fit
     }

@@ -11,17 +11,38 @@ use super::{Nodes, Profile};
 impl Profile {
     /// Allocates a placement to a job over [from, until).
     pub fn hold(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
-        self.change(request, placement, from, until, -1);
+        self.change(request, placement, from, until, -1, false);
+    }
+
+    /// Allocates a placement as `hold` does, to look where other jobs fit beside it. Returns whether `release` undoes it:
+    /// where levels would have to represent negative amounts, these count as 0, which costs less than a conversion.
+    pub fn hold_on_trial(
+        &mut self,
+        request: &Request,
+        placement: &[NodeTasks],
+        from: f64,
+        until: f64,
+    ) -> bool {
+        self.change(request, placement, from, until, -1, true) || !matches!(self.nodes, Nodes::Levels(_))
     }
 
     /// Releases a placement over [from, until); the job must hold it.
     pub fn release(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64) {
-        self.change(request, placement, from, until, 1);
+        self.change(request, placement, from, until, 1, false);
     }
 
-    fn change(&mut self, request: &Request, placement: &[NodeTasks], from: f64, until: f64, sign: i64) {
+    /// Returns false if an amount becomes negative.
+    fn change(
+        &mut self,
+        request: &Request,
+        placement: &[NodeTasks],
+        from: f64,
+        until: f64,
+        sign: i64,
+        is_trial: bool,
+    ) -> bool {
         if until <= from.max(self.now) {
-            return;
+            return true;
         }
         let mut totals = std::mem::take(&mut self.held_in_all);
         self.count_held(request, placement, &mut totals);
@@ -31,13 +52,14 @@ impl Profile {
         self.held_in_all = totals;
         let has_all = match &self.nodes {
             Nodes::Steps(_) => self.change_steps(request, placement, (from, until), sign),
-            Nodes::Levels(_) | Nodes::Rows(_) => self.change_rows(first..last, sign),
+            Nodes::Levels(_) | Nodes::Rows(_) => self.change_rows(first..last, sign, is_trial),
         };
         if !has_all {
             self.overcommitted_until = self.overcommitted_until.max(until);
         }
         self.count_at(last, sign);
         self.count_at(first, sign);
+        has_all
     }
 
     /// Lists the amounts that a job holds on its nodes, and adds them up for each node set.
@@ -105,11 +127,14 @@ impl Profile {
     }
 
     /// Changes the rows of some steps; returns false if an amount becomes negative. Levels that cannot represent the
-    /// result are converted to rows of amounts.
-    fn change_rows(&mut self, steps: Range<usize>, sign: i64) -> bool {
+    /// result are converted to rows of amounts, unless it is for a trial.
+    fn change_rows(&mut self, steps: Range<usize>, sign: i64, is_trial: bool) -> bool {
         if let Nodes::Levels(levels) = &mut self.nodes {
             if levels.change(steps.clone(), &self.held, sign) {
                 return true;
+            }
+            if is_trial && levels.lower_all(steps.clone(), &self.held) {
+                return false;
             }
             self.nodes = Nodes::Rows(Rows::of_levels(levels, self.node_count as usize));
         }

@@ -184,6 +184,22 @@ impl Levels {
         is_done
     }
 
+    /// Subtracts the amounts that a job holds in all steps of a range; those that would be negative become 0. Returns
+    /// false, and changes nothing, if the job holds no resource on some node.
+    pub(super) fn lower_all(&mut self, steps: Range<usize>, held: &[Held]) -> bool {
+        let mut changes = std::mem::take(&mut self.changes);
+        changes.clear();
+        let has_levels = held.iter().all(|held| self.note(&mut changes, held));
+        for change in changes.iter().filter(|_| has_levels) {
+            self.grid.visit_mut(steps.clone(), |row| {
+                change.lower(row, self.words);
+                true
+            });
+        }
+        self.changes = changes;
+        has_levels
+    }
+
     /// Records the amount held on one node; returns false if the job holds nothing there. O(1) if nodes come in
     /// ascending order.
     fn note(&self, changes: &mut Vec<Masked>, held: &Held) -> bool {

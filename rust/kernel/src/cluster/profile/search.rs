@@ -1,14 +1,13 @@
 //! Searching a profile: when a job fits for its whole duration, and on which nodes.
-use crate::cluster::availability::{Availability, Place, PlacementRequest, Unanswered};
+use crate::cluster::availability::{Place, PlacementRequest, Unanswered};
 use crate::cluster::calendar::Occurrences;
 use crate::cluster::unreserved_nodes::place_at;
 use crate::cluster::{NodeTasks, Request};
-use crate::index::WORD;
 use crate::time::Time;
 
 use super::level_minima::LevelMinima;
 use super::minima::Minima;
-use super::window::{Window, slots_of_step};
+use super::window::Window;
 use super::{Nodes, Profile};
 
 impl Profile {
@@ -218,25 +217,43 @@ impl Profile {
         }
     }
 
-    /// Returns whether a node has room for its tasks of a job at an instant.
+    /// Returns whether a node has room for its tasks of a job at an instant, once another job, if one is given, has
+    /// released its own tasks there. O(resources).
     #[must_use]
-    pub fn has_room_at(&self, request: &Request, part: NodeTasks, instant: f64) -> bool {
+    pub fn has_room_at(
+        &self,
+        request: &Request,
+        part: NodeTasks,
+        instant: f64,
+        other: Option<(&Request, NodeTasks)>,
+    ) -> bool {
+        let (resources, node) = (self.resources, part.node as usize);
+        let released = |resource| other.map_or(0, |(request, part)| self.amount_on(request, part, resource));
+        let offered = &self.offered[node * resources..][..resources];
+        let fits = |free: &dyn Fn(usize) -> i64, is_idle: bool| {
+            request.slots_of((0..resources).map(|resource| free(resource) + released(resource)), is_idle)
+                >= part.tasks
+        };
+        let has_all = |free: &dyn Fn(usize) -> i64| {
+            (0..resources).all(|resource| free(resource) + released(resource) >= offered[resource])
+        };
         match &self.nodes {
             Nodes::Levels(levels) => {
-                let (word, bit) = (part.node as usize / WORD, part.node as usize % WORD);
                 let row = levels.row(self.totals.find(instant));
-                let mut nodes = levels.with_slots(row, request, i64::from(part.tasks), word);
-                if request.exclusive {
-                    nodes &= levels.idle(row, word);
-                }
-                nodes >> bit & 1 == 1
+                let free = |resource| levels.amount(row, part.node, resource);
+                fits(&free, request.exclusive && has_all(&free))
             }
             Nodes::Rows(rows) => {
-                Minima::at(self, rows, request, instant).slots(part.node, request) >= part.tasks
+                let step = self.totals.find(instant);
+                let free = |resource| i64::from(rows.plane(step, resource)[node]);
+                let holds_nothing = other.is_some() && (0..resources).all(|resource| released(resource) == 0);
+                let others = i64::from(rows.plane(step, resources)[node]) + i64::from(holds_nothing);
+                fits(&free, request.exclusive && others >= 0 && has_all(&free))
             }
             Nodes::Steps(nodes) => {
-                let steps = &nodes[part.node as usize];
-                slots_of_step(request, steps.at(steps.find(instant))) >= part.tasks
+                let values = nodes[node].at(nodes[node].find(instant));
+                let jobs = values[resources] + i64::from(other.is_some());
+                fits(&|resource| values[resource], jobs == 0)
             }
         }
     }

@@ -1,12 +1,12 @@
 //! The gates of jobs that fit (S15): the job at which the pass stopped, or the reservation in whose way they are.
 use crate::cluster::{NodeSet, NodeSetId, NodeTasks, PlacementRequest, place_at};
-use crate::record::{FitTrial, Gate, GateKind, NONE, Waiting};
-use crate::scheduler::{ConservativePlan, Delay, Delays, Trial};
+use crate::record::{FitTrial, Gate, GateKind, NONE, STOPPER, Waiting};
+use crate::scheduler::{ConservativePlan, Contender, Delay, Delays, Trial};
 use crate::state::ClosedPartitions;
 
 use super::{Closing, Look};
 
-impl Look<'_> {
+impl<'a> Look<'a> {
     /// Return the gate of a job that fits, where no limit closes partitions.
     pub(super) fn of_rule(&mut self, each: &Waiting) -> Gate {
         if self.view.state.is_stopped {
@@ -16,7 +16,8 @@ impl Look<'_> {
             return Gate::of(kind);
         }
         if let Some(stopper) = self.stopper.filter(|&stopper| stopper != each.job) {
-            return Gate { subject: stopper, ..Gate::of(GateKind::Order) };
+            let subject = if self.is_stopper_shared { STOPPER } else { stopper };
+            return Gate { subject, ..Gate::of(GateKind::Order) };
         }
         self.would_delay(each, None)
     }
@@ -106,27 +107,51 @@ impl Look<'_> {
     }
 
     /// Return the first reservation of a plan that a job which started now would be in the way of, and its instant.
+    ///
+    /// Without limit of time, and with its own reservation, this is the same for all jobs of its kind, and looked for once.
+    /// Of a job whose own reservation begins by then, the search goes on from there to the end of the job.
     fn obstacle(&mut self, each: &Waiting, plan: &ConservativePlan) -> Option<(f64, u32)> {
         let view = self.view;
+        let now = view.now();
         let known = self.kinds[each.kind as usize].trial;
         let known = known.filter(|trial| trial.look == self.number && !self.allocator.depends_on_job());
         let trial = if let Some(trial) = known {
             trial
         } else {
-            let request = view.scenario.requests.get(self.place(each.job, None)?);
-            let found = plan.obstacle(view, request, &self.placement, None);
+            let contender = self.contender(each)?;
+            let found = plan.obstacle(view, &contender, None, (now, f64::INFINITY));
+            self.keep_contender(each, contender);
             let (shadow, head) = found.map_or((f64::INFINITY, None), |(start, job)| (start, Some(job)));
-            FitTrial { look: self.number, head, ready: view.now(), shadow, takes: None, beside: None }
+            FitTrial { look: self.number, head, ready: now, shadow, takes: None, beside: None }
         };
         self.kinds[each.kind as usize].trial = Some(trial);
-        let mut found = trial.head.map(|job| (trial.shadow, job));
-        // Its own reservation is not in its way.
-        if plan.planned_start(each.job).is_some_and(|own| own <= trial.shadow) {
-            let request = view.scenario.requests.get(self.place(each.job, None)?);
-            found = plan.obstacle(view, request, &self.placement, Some(each.job));
+        let end = now + view.state.jobs.estimate(each.job);
+        let is_in_the_way = |&start: &f64| start < end || start <= now;
+        let first = (trial.shadow, trial.head.filter(|_| is_in_the_way(&trial.shadow))?);
+        // Its own reservation is not in its way. Without it, no other one is that is not with it.
+        if plan.planned_start(each.job).is_none_or(|own| own > first.0) {
+            return Some(first);
         }
-        let end = view.now() + view.state.jobs.estimate(each.job);
-        found.filter(|&(start, _)| start < end || start <= view.now())
+        let contender = self.contender(each)?;
+        let found = plan.obstacle(view, &contender, Some(each.job), (first.0, end));
+        self.keep_contender(each, contender);
+        found
+    }
+
+    /// Return where a job would start beside a plan: O(nodes), once for each kind of job.
+    fn contender(&mut self, each: &Waiting) -> Option<Contender<'a>> {
+        if let Some(known) = self.contenders.remove(&each.kind) {
+            return Some(known.of(each.job));
+        }
+        let view = self.view;
+        let request = view.scenario.requests.get(self.place(each.job, None)?);
+        Some(Contender::new(each.job, request, &self.placement))
+    }
+
+    fn keep_contender(&mut self, each: &Waiting, contender: Contender<'a>) {
+        if !self.allocator.depends_on_job() {
+            self.contenders.insert(each.kind, contender);
+        }
     }
 
     /// Return where a job would start.
@@ -191,9 +216,9 @@ impl Look<'_> {
     /// Return the delay of the first reservation of a plan that a job would be in the way of.
     pub(super) fn delay_in_plan(&mut self, each: &Waiting, plan: &ConservativePlan) -> Option<Delay> {
         let (start, job) = self.obstacle(each, plan)?;
-        let request = self.view.scenario.requests.get(self.place(each.job, None)?);
-        let other = (each.job, request, &self.placement[..]);
-        let delayed = plan.start_beside(self.view, self.allocator, job, other).ok()?;
-        Some(Delay { job, start, delayed })
+        let contender = self.contender(each)?;
+        let delayed = plan.start_beside(self.view, self.allocator, job, &contender, &mut self.plan_copy).ok();
+        self.keep_contender(each, contender);
+        Some(Delay { job, start, delayed: delayed? })
     }
 }
