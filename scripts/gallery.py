@@ -260,17 +260,22 @@ def main() -> None:
         write_pictures()
 
 
+def rendered(ax: Axes) -> Image.Image:
+    """Draw a plot as the pictures of docs are: at least `WIDTH` wide, in few colours."""
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        raise RuntimeError("the axes have no figure")
+    figure.set_dpi(max(DPI, WIDTH / figure.get_figwidth()))
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
+    return Image.fromarray(pixels).quantize(COLOURS)
+
+
 def write_pictures() -> None:
     """Write the pictures of docs, in few colours, so that they stay light."""
     for name, plot in plots().items():
-        figure = plot().get_figure(root=True)
-        if figure is None:
-            raise RuntimeError(f"{name} has no figure")
-        figure.set_dpi(max(DPI, WIDTH / figure.get_figwidth()))
-        canvas = FigureCanvasAgg(figure)
-        canvas.draw()  # type: ignore[no-untyped-call]
-        pixels = np.asarray(canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
-        Image.fromarray(pixels).quantize(COLOURS).save(PICTURES / f"{name}.png", optimize=True)
+        rendered(plot()).save(PICTURES / f"{name}.png", optimize=True)
     sizes = [path.stat().st_size for path in PICTURES.glob("*.png")]
     print(f"{len(sizes)} pictures, {sum(sizes):,} bytes")
 

@@ -3,14 +3,18 @@
 `scripts/documentation.py` builds it, with warnings as errors, and looks for the names in what was built.
 """
 
+import doctest
 import importlib
 import re
 import sys
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import batchlab
 
@@ -131,3 +135,26 @@ def test_inherited_members_are_in_the_reference(pages: dict[str, str]) -> None:
         assert ":inherited-members:" in shown[name]
     assert ":inherited-members:" not in shown["Scheduler"]
     assert ":members:" in shown["Job"]
+
+
+def test_the_picture_of_the_readme_is_what_its_lines_draw() -> None:
+    """The first example draws the picture above it, by today's code."""
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        gallery = importlib.import_module("gallery")
+    finally:
+        sys.path.remove(str(SCRIPTS))
+    readme = (ROOT / "README.md").read_text("utf-8")
+    picture = re.search(r"docs/pictures/(\w+\.png)", readme)
+    block = re.search(r"```pycon\n(.*?)```", readme, re.DOTALL)
+    assert picture is not None
+    assert block is not None
+    *lines, last = doctest.DocTestParser().get_examples(block[1])
+    names: dict[str, Any] = {}
+    for line in lines:
+        exec(line.source, names)  # noqa: S102  # our own page
+    drawn = gallery.rendered(eval(last.source.partition(".figure")[0], names))  # noqa: S307  # our own page
+    with Image.open(ROOT / "docs/pictures" / picture[1]) as kept:
+        pixels = [np.asarray(each.convert("RGB"), dtype=np.float64) for each in (drawn, kept)]
+    assert pixels[0].shape == pixels[1].shape
+    assert np.sqrt(np.mean((pixels[0] - pixels[1]) ** 2)) < 6, "run python scripts/gallery.py, and look"
