@@ -4,7 +4,7 @@ import pytest
 
 import batchlab as bl
 from batchlab import tasks
-from batchlab.application.elastisim import as_elastisim
+from batchlab.application.files import as_elastisim
 
 
 def application(*texts: str) -> bl.Application:

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 import zmq
 
-from batchlab.bridge.elastisim import zeromq
+from batchlab.bridge.elastisim import protocol
 from batchlab.bridge.elastisim.algorithm import Invocation, Reason
 from batchlab.bridge.elastisim.jobs import Ledger, Reply
 from batchlab.bridge.elastisim.protocol import (
     FINALIZE,
     INVOKE,
     SCHEDULED,
+    OverZeroMQ,
     invocation_message,
     replies,
 )
-from batchlab.bridge.elastisim.zeromq import OverZeroMQ
 from batchlab.errors import AlgorithmError, BridgeError
 from support.elastisim_ledger import Books, lines_of, project
 from support.elastisim_projects import job_of
@@ -182,7 +182,7 @@ def test_answers_that_make_no_sense(url: str, ledger: Ledger, answer: bytes, mes
 
 def test_an_answer_without_end_is_not_read(url: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message above the limit never reaches memory, and the error names the limit."""
-    monkeypatch.setattr(zeromq, "_LARGEST_ANSWER", 1000)
+    monkeypatch.setattr(protocol, "_LARGEST_ANSWER", 1000)
     with (
         zmq.Context() as context,
         context.socket(zmq.PAIR) as socket,
@@ -304,7 +304,7 @@ def test_a_process_has_an_address_of_its_own(tmp_path: Path, url: str, ledger: L
 
 def test_the_interface_needs_nothing_of_ours() -> None:
     """An algorithm's process imports neither batchlab nor numpy for it."""
-    ours = Path(zeromq.__file__).parent / "algorithm_side"
+    ours = Path(protocol.__file__).parent / "algorithm_side"
     code = "import sys, elastisim_python; print({'batchlab', 'numpy', 'zmq'} & set(sys.modules))"
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], cwd=ours, capture_output=True, text=True, check=True

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from batchlab.cli import output
-from batchlab.experiment.course import Course, Underway
+from batchlab.experiment.plan import Course, Underway
 from support.terminal import Terminal
 
 if TYPE_CHECKING:

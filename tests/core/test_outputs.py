@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SOURCE = Path(bl.__file__).parent
 # What writes files of its own: by names that are hashes, in a folder that it has made, or temporary ones.
 OWN = {
-    *("core/outputs.py", "result/manifest.py", "result/archive.py", "experiment/output.py"),
+    *("core/outputs.py", "result/manifest.py", "result/archive.py", "experiment/runs.py"),
     *("experiment/store.py", "trace/traces.py", "trace/store.py", "monitor/runs.py"),
     *("slurm/virtual/layout.py", "slurm/virtual/supervisor.py"),
     *("plot/canvas.py", "report/page.py", "bridge/elastisim/runner.py"),

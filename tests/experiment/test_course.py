@@ -6,7 +6,7 @@ import pytest
 
 import batchlab as bl
 from batchlab.core.vocabulary import ExecutorName
-from batchlab.experiment.course import Course, CourseKeeper, Underway
+from batchlab.experiment.plan import Course, CourseKeeper, Underway
 from batchlab.generate import demo_system, demo_workload
 
 

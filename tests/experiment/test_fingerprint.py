@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from batchlab.errors import ExperimentError
-from batchlab.experiment.fingerprint import fingerprint
+from batchlab.experiment.store import fingerprint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,7 +148,7 @@ def test_installed_functions_count_by_name() -> None:
 def test_the_same_in_every_process(tmp_path: Path) -> None:
     """Hashes of texts, and so the order of sets, are others in each."""
     code = (
-        "from batchlab.experiment.fingerprint import fingerprint\n"
+        "from batchlab.experiment.store import fingerprint\n"
         "def f(x): return x in {'a', 'b', 'c', 'd'}\n"
         "print(fingerprint([f, {'a', 'b', 'c'}, {'k': {1.5}}]))\n"
     )

@@ -25,7 +25,7 @@ import batchlab as bl
 from batchlab.errors import MonitorError
 from batchlab.monitor import guard
 from batchlab.monitor import server as server_module
-from batchlab.monitor.pace import Pace, PaceControl, Serving
+from batchlab.monitor.guard import Pace, PaceControl, Serving
 from batchlab.monitor.server import Server
 from batchlab.monitor.snapshot import History, ResultExchange, SnapshotExchange
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from batchlab.monitor.pace import Pace, PaceControl, drive
+from batchlab.monitor.guard import Pace, PaceControl, drive
 from batchlab.monitor.snapshot import History, SnapshotExchange
 from batchlab.simulation import Gauges
 
@@ -109,7 +109,7 @@ def test_pace_is_kept(simulation: bl.Simulation, monkeypatch: pytest.MonkeyPatch
         clock[0] += max(seconds, 1e-6)
 
     monkeypatch.setattr(
-        "batchlab.monitor.pace.time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
+        "batchlab.monitor.guard.time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
     )
     drive(simulation, lambda: None, meanwhile=lambda: None, control=PaceControl(Pace(400.0)))
     assert clock[0] - 1000.0 == pytest.approx(131 / 400, abs=1e-4)
@@ -126,7 +126,7 @@ def test_a_run_stands_still_while_it_is_paused(
         clock[0] += max(seconds, 1e-6)
 
     monkeypatch.setattr(
-        "batchlab.monitor.pace.time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
+        "batchlab.monitor.guard.time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
     )
     control = PaceControl(Pace(first))
     stood: list[float] = []

@@ -3,7 +3,7 @@
 import pytest
 
 import batchlab as bl
-from batchlab.platform.machines import MACHINES
+from batchlab.platform.presets import MACHINES
 
 SIZES = {
     "cielo": (9216, 147_456),

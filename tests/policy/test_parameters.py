@@ -20,7 +20,7 @@ import batchlab as bl
 from batchlab import _kernel
 from batchlab.control import CONTROLS
 from batchlab.core import vocabulary
-from batchlab.core.parameters import KERNEL_RULES
+from batchlab.core.declared import KERNEL_RULES
 from batchlab.errors import PolicyError
 from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS
 from batchlab.policy.orders import Multifactor
@@ -29,7 +29,7 @@ from batchlab.policy.slurm import PARAMETERS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from batchlab.core.parameters import Parameter
+    from batchlab.core.declared import Parameter
     from batchlab.policy import Rule
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batchlab.core.parameters import Parameter
+from batchlab.core.declared import Parameter
 from batchlab.core.vocabulary import FAVOURED_SIZES
 from batchlab.errors import PolicyError, PolicyNotFound
 from batchlab.policy import ALLOCATORS, BACKFILLS, DISCIPLINES, ORDERS, Policy, SlurmParameters

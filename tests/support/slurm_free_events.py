@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 import batchlab as bl
-from batchlab.workload.logs.hostlist import hosts
+from batchlab.workload.logs.node_events import hosts
 
 __all__ = ["Commands", "commands_of"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from batchlab.workload.logs.hostlist import hosts
+from batchlab.workload.logs.node_events import hosts
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ fn value_of(given: Option<Argument>) -> Value {
     }
 }
 
-/// The line of a parameter: the fields of `batchlab.core.parameters.Parameter`.
+/// The line of a parameter: the fields of `batchlab.core.declared.Parameter`.
 #[derive(IntoPyObject)]
 pub struct ParameterRow {
     name: &'static str,

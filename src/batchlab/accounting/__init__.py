@@ -3,9 +3,8 @@
 S12 of ``docs/semantics.md`` defines them.
 """
 
-from batchlab.accounting.fair_share import RULES, Usage, fair_share
+from batchlab.accounting.fair_share import RULES, Usage, fair_share, target_delta, window_share
 from batchlab.accounting.multifactor import priority
-from batchlab.accounting.windows import target_delta, window_share
 from batchlab.core.lazy import make_dir
 
 __all__ = ["RULES", "Usage", "fair_share", "priority", "target_delta", "window_share"]

@@ -5,9 +5,9 @@ job management system model". See ``docs/adequacy.md``.
 """
 
 from batchlab.adequacy.comparison import Comparison, compare
-from batchlab.adequacy.read import read
 from batchlab.adequacy.reference import Reference, reference
 from batchlab.adequacy.repetitions import repeat
+from batchlab.adequacy.stream import read
 from batchlab.core.lazy import make_dir
 
 __all__ = ["Comparison", "Reference", "compare", "read", "reference", "repeat"]

@@ -1,26 +1,35 @@
-"""The common form of runs for a comparison: one row per job in the order of arrival, and other events."""
+"""Streams of jobs, and how they are read from output of runs, logs and tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import polars as pl
 
+from batchlab.core.arguments import checked
 from batchlab.core.vocabulary import EXTERNAL_EVENTS
-from batchlab.errors import AdequacyError, reason_of, shown, suggest
+from batchlab.errors import AdequacyError, WorkloadError, reason_of, shown, suggest
+from batchlab.result.archive import NAME
+from batchlab.result.read import read_result
 from batchlab.result.result import Result
 from batchlab.result.table import ALLOCATED, jobs_table
 from batchlab.workload.columns import UNREADABLE
 from batchlab.workload.event_rules import SUBJECT_KEYS
-from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream
+from batchlab.workload.event_stream import EVENT_COLUMNS, EventStream, read_events
+from batchlab.workload.formats import FORM_OPTIONS, log_format, read_by
+from batchlab.workload.packing import without_packing
 from batchlab.workload.run_events import logged_start
+from batchlab.workload.source import content_of
 from batchlab.workload.validation import as_polars
 from batchlab.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    import os
+    from collections.abc import Collection, Iterable, Mapping
 
+    from batchlab.workload.log_options import ReadingArguments
 
 EVENTS = {"time": pl.Float64, "event": pl.String, "job_id": pl.Int64, "subject": pl.String}
 """Columns of events; ``subject`` is the object of an event other than a job, with its value."""
@@ -252,3 +261,94 @@ def _ended(state: pl.Series | None) -> pl.Expr:
 
 def _any_of(words: pl.Expr, known: Collection[str], value: int, otherwise: pl.Expr) -> pl.Expr:
     return pl.when(words.is_in(list(known))).then(value).otherwise(otherwise)
+
+
+_JOBS = "jobs.csv"
+_FORMS = f"Give the folder of a run (with {_JOBS}), a table or a log"
+
+
+@checked(AdequacyError)
+def read(
+    path: str | os.PathLike[str], **reading: Unpack[ReadingArguments]
+) -> pl.DataFrame | Workload | EventStream | Result:
+    """Read a stream of jobs for `compare`.
+
+    Parameters
+    ----------
+    path
+        The output folder of a run (``batchlab run --out``, `Result.write`), a table (``jobs.csv``, other CSV,
+        Parquet) with the columns of `Result.jobs`, a stream of events (lines of JSON with the suffix
+        ``.jsonl``, CSV), a log (SWF, Slurm's sacct or jobcomp, PBS), or a data set supported by
+        `read_mapped`.
+    **reading
+        For logs: the reading options of the commands, such as ``overrun="cut"``,
+        ``timezone="Europe/Berlin"``, ``mapping="pm100"`` or ``max_jobs=100``. [default: as in the log's
+        reader, so that a log and a run of it agree]
+
+    Returns
+    -------
+    polars.DataFrame, Workload, EventStream or Result
+        The jobs; with all events of the run for a stream of events or a folder with ``result.zip``.
+
+    Raises
+    ------
+    AdequacyError
+        If the file cannot be read, or if reading options are given for a file that is not a log.
+    WorkloadError
+        If the file is not a log, or if its format does not have one of the options.
+    """
+    file = _file(Path(path))
+    given = {name: value for name, value in reading.items() if value is not None}
+    if _is_log(Path(path), file, given):
+        return read_by(file, given)
+    if given:
+        option = next(iter(given))
+        raise AdequacyError(f"{path}: {option} applies to logs, and this is not a log. Leave it out.")
+    return read_result(path) if _is_result(Path(path)) else _table(file)
+
+
+def is_log(path: str | os.PathLike[str], **reading: Unpack[ReadingArguments]) -> bool:
+    """Return whether `read` reads a log there, which has options of reading; see there."""
+    return _is_log(Path(path), _file(Path(path)), reading)
+
+
+def _is_result(path: Path) -> bool:
+    return path.is_dir() and (path / NAME).exists()
+
+
+def _is_log(path: Path, file: Path, given: Mapping[str, object]) -> bool:
+    if path.is_dir():
+        return False
+    if not FORM_OPTIONS.isdisjoint(given) or log_format(file) == "mapped":
+        return True
+    name = file.name.lower()
+    return not (without_packing(name).endswith((".jsonl", ".csv")) or name.endswith(".parquet"))
+
+
+def _table(file: Path) -> pl.DataFrame | EventStream:
+    """Read a table of jobs, or a stream of events."""
+    name = file.name.lower()
+    try:
+        if name.endswith(".parquet"):
+            return pl.read_parquet(file, glob=False)
+        if without_packing(name).endswith(".jsonl"):
+            return read_events(file)
+        table = pl.read_csv(content_of(file), infer_schema_length=None)
+        return read_events(file) if "event" in table.columns else table
+    except WorkloadError as error:
+        # The error of an event, with its file and line.
+        raise AdequacyError(str(error)) from error
+    except (OSError, *UNREADABLE) as error:
+        raise AdequacyError(f"{file}: cannot be read: {reason_of(error)}. {_FORMS}.") from error
+
+
+def _file(path: Path) -> Path:
+    """Return the file with the jobs."""
+    try:
+        file = path / _JOBS if path.is_dir() else path
+        found = file.exists()
+    except (OSError, ValueError) as error:
+        raise AdequacyError(f"{path}: {reason_of(error)}. {_FORMS}.") from error
+    if not found:
+        raise AdequacyError(f"{file}: is not there. {_FORMS}.")
+    return file

@@ -128,7 +128,7 @@ def adequacy(
 
 def _options(paths: Sequence[str], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the options of reading of each run: all are about REAL, the first, and overruns of all logs."""
-    from batchlab.adequacy.read import is_log  # noqa: PLC0415  # the package has a function of this name
+    from batchlab.adequacy.stream import is_log  # noqa: PLC0415  # the package has a function of this name
 
     real, *others = dict.fromkeys(paths)
     found = {real: {**given}}

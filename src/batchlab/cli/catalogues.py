@@ -12,7 +12,7 @@ import typer
 from batchlab.cli.failure import SEVERAL_VALUES
 from batchlab.cli.options import FormatOption, complete_example  # typer reads the annotations
 from batchlab.cli.output import as_json, print_blocks, transfer_bar
-from batchlab.core.late import cli_spooled, platform_machines, policy
+from batchlab.core.late import cli_spooled, platform_presets, policy
 from batchlab.core.late import platform as batchlab_platform
 from batchlab.core.late import system as batchlab_system
 from batchlab.core.late import system_machines as machines
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from batchlab.platform import Cluster, Host, Link, Platform, Topology, Way, Zone
-    from batchlab.platform.machines import Machine as PlatformMachine
+    from batchlab.platform.presets import Machine as PlatformMachine
     from batchlab.policy import Rule
     from batchlab.system import System
     from batchlab.system.machines import Machine
@@ -222,7 +222,7 @@ def _systems(context: typer.Context) -> None:
 def list_systems(*, form: FormatOption = "text") -> None:
     """List the ready machines."""
     described = [(machine, batchlab_system.read_system(machine.path)) for machine in machines.entries()]
-    platforms = {f"platform:{name}": machine for name, machine in platform_machines.MACHINES.items()}
+    platforms = {f"platform:{name}": machine for name, machine in platform_presets.MACHINES.items()}
     if form == "json":
         rows = [_row(machine, system) for machine, system in described]
         rows += [_platform_row(name, ready) for name, ready in platforms.items()]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from batchlab.core.late import core_outputs
-from batchlab.core.late import experiment_output as output
+from batchlab.core.late import experiment_runs as runs
 from batchlab.core.late import result_manifest as manifest
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _is_of_run(name: str) -> bool:
 
 def _is_of_experiment(name: str) -> bool:
 
-    return output.is_output(name)
+    return runs.is_output(name)
 
 
 def _is_of_virtual_nodes(name: str) -> bool:

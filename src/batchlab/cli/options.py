@@ -12,7 +12,7 @@ import typer
 from batchlab.cli.failure import at_least_one, beside, is_in_directory, is_seed, naming, wrong_usage
 from batchlab.core.declared import NeedsTables
 from batchlab.core.late import cli_recognised as recognised
-from batchlab.core.late import cli_spooled, platform_machines, policy
+from batchlab.core.late import cli_spooled, platform_presets, policy
 from batchlab.core.late import system_machines as machines
 from batchlab.core.late import system_read as read
 from batchlab.core.late import trace_catalogue as catalogue
@@ -92,7 +92,7 @@ def complete_policy(incomplete: str) -> list[str]:
 
 def complete_machine(incomplete: str) -> list[str]:
     """Complete names of ready machines and platforms; without a match, the shell completes files."""
-    names = [*machines.NAMES, *(f"platform:{name}" for name in platform_machines.MACHINES)]
+    names = [*machines.NAMES, *(f"platform:{name}" for name in platform_presets.MACHINES)]
     return [name for name in names if name.startswith(incomplete)]
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from batchlab.cli.options import Format
     from batchlab.core.text_tables import Block
-    from batchlab.experiment.course import Course
+    from batchlab.experiment.plan import Course
     from batchlab.result.result import Result
 
 

@@ -15,7 +15,7 @@ from batchlab.cli.process import peak_memory, wait_no_longer
 from batchlab.cli.request import check_counting, check_nodes, check_platform, machine_for, read_log
 from batchlab.core.late import report, slurm_twin
 from batchlab.core.outputs import write_table_file
-from batchlab.monitor.pace import Serving
+from batchlab.monitor.guard import Serving
 from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.event_rules import check_form
 from batchlab.workload.event_stream import write_events

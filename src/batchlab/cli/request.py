@@ -13,7 +13,7 @@ from batchlab.cli.options import amounts
 from batchlab.cli.output import reading_bar
 from batchlab.cli.recognised import check_kind, kind_of
 from batchlab.core.declared import option_of
-from batchlab.core.late import application, cli_spooled, observer_given
+from batchlab.core.late import application, cli_spooled
 from batchlab.core.late import bridge_batsim as batsim
 from batchlab.core.late import bridge_elastisim as elastisim
 from batchlab.core.late import cli_output as output
@@ -606,7 +606,7 @@ def observers_for(
         return {}
 
     observers = description.observers_of(own or (), power or (), failures, seed=seed)
-    output.warn(line for each in observers.values() for line in observer_given.misspelt_hooks(each))
+    output.warn(line for each in observers.values() for line in description.misspelt_hooks(each))
     return observers
 
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from batchlab.core import rules
-from batchlab.core.parameters import KERNEL_RULES, hold
+from batchlab.core.declared import KERNEL_RULES, hold
 from batchlab.core.spec import Grammar
 from batchlab.core.spec import plain as value_of
 from batchlab.core.units import plain_number
@@ -25,7 +25,7 @@ from batchlab.errors import SimulationError, shown, suggest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from batchlab.core.parameters import Parameter
+    from batchlab.core.declared import Parameter
     from batchlab.core.vocabulary import KeyEventName
 
 __all__ = [

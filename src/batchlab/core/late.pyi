@@ -40,7 +40,7 @@ from batchlab.core import declared as core_declared
 from batchlab.core import markup as core_markup
 from batchlab.core import outputs as core_outputs
 from batchlab.core import python_file as core_python_file
-from batchlab.experiment import output as experiment_output
+from batchlab.experiment import runs as experiment_runs
 from batchlab.experiment import source as experiment_source
 from batchlab.experiment import specification as experiment_specification
 from batchlab.generate import mixing as generate_mixing
@@ -49,15 +49,14 @@ from batchlab.monitor import questions as monitor_questions
 from batchlab.monitor import runs as monitor_runs
 from batchlab.monitor import server as monitor_server
 from batchlab.observer import description as observer_description
-from batchlab.observer import given as observer_given
 from batchlab.options import drawing as options_drawing
 from batchlab.options import overheads as options_overheads
 from batchlab.options import run_options as options_run_options
 from batchlab.options import sleep as options_sleep
 from batchlab.placement import orders as placement_orders
 from batchlab.platform import hops as platform_hops
-from batchlab.platform import machines as platform_machines
 from batchlab.platform import network_model as platform_network_model
+from batchlab.platform import presets as platform_presets
 from batchlab.platform import quantities as platform_quantities
 from batchlab.platform import toml_format as platform_toml_format
 from batchlab.plot import canvas as plot_canvas
@@ -95,13 +94,13 @@ from batchlab.system import read as system_read
 from batchlab.system import reservations as system_reservations
 from batchlab.trace import catalogue as trace_catalogue
 from batchlab.trace import traces as trace_traces
-from batchlab.workload import attributes as workload_attributes
 from batchlab.workload import calendar_time as workload_calendar_time
 from batchlab.workload import custom_formats as workload_custom_formats
 from batchlab.workload import event_rules as workload_event_rules
 from batchlab.workload import event_stream as workload_event_stream
 from batchlab.workload import formats as workload_formats
 from batchlab.workload import header as workload_header
+from batchlab.workload import routing as workload_routing
 from batchlab.workload import swf as workload_swf
 from batchlab.workload.logs import node_events as workload_logs_node_events
 from batchlab.workload.mappings import catalogue as workload_mappings_catalogue
@@ -125,7 +124,7 @@ __all__ = [
     "core_outputs",
     "core_python_file",
     "experiment",
-    "experiment_output",
+    "experiment_runs",
     "experiment_source",
     "experiment_specification",
     "generate",
@@ -138,7 +137,6 @@ __all__ = [
     "monitor_server",
     "observer",
     "observer_description",
-    "observer_given",
     "options",
     "options_drawing",
     "options_overheads",
@@ -148,8 +146,8 @@ __all__ = [
     "placement_orders",
     "platform",
     "platform_hops",
-    "platform_machines",
     "platform_network_model",
+    "platform_presets",
     "platform_quantities",
     "platform_toml_format",
     "plot",
@@ -204,7 +202,6 @@ __all__ = [
     "trace_catalogue",
     "trace_traces",
     "workload",
-    "workload_attributes",
     "workload_calendar_time",
     "workload_custom_formats",
     "workload_event_rules",
@@ -214,5 +211,6 @@ __all__ = [
     "workload_logs_node_events",
     "workload_mappings_catalogue",
     "workload_mappings_read",
+    "workload_routing",
     "workload_swf",
 ]

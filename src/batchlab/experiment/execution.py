@@ -36,7 +36,7 @@ import polars as pl
 from batchlab.core.python_file import place_in_files
 from batchlab.core.vocabulary import EXECUTORS, ExecutorName
 from batchlab.errors import ExperimentError, shown, suggest
-from batchlab.experiment.course import Underway
+from batchlab.experiment.plan import Underway
 from batchlab.experiment.source import Source, loaded
 from batchlab.experiment.store import Store
 from batchlab.result.archive import compact, is_whole, members_of, read_document, table_digest, write_archive

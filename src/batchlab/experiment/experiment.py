@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, cast
 from batchlab.core import rules
 from batchlab.core.markup import card
 from batchlab.errors import ExperimentError, SimulationError, shown
-from batchlab.experiment.course import CourseKeeper
 from batchlab.experiment.execution import Task, describe_error, perform, runs_here
 from batchlab.experiment.plan import (
+    CourseKeeper,
     Run,
     as_system,
     digest_of,
@@ -29,7 +29,7 @@ from batchlab.experiment.plan import (
 from batchlab.experiment.runs import Runs
 from batchlab.experiment.source import as_source
 from batchlab.experiment.store import Store
-from batchlab.observer.given import checked_observers
+from batchlab.observer.description import checked_observers
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
 from batchlab.simulation.nodes import service_inputs, sleep_inputs
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from batchlab.control import RateControl
     from batchlab.core.vocabulary import ExecutorName
-    from batchlab.experiment.course import Course
+    from batchlab.experiment.plan import Course
     from batchlab.options import ExperimentArguments
     from batchlab.policy import Policy
     from batchlab.seam.components import Observer

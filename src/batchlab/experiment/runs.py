@@ -1,14 +1,15 @@
-"""Runs of an experiment: a tidy table, its dispersion over replications, and the results from the store."""
+"""The runs of an experiment: tables, dispersions, and their files with a manifest."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -17,12 +18,22 @@ import polars as pl
 from batchlab.core import rules
 from batchlab.core.late import scipy_special
 from batchlab.core.markup import card
-from batchlab.errors import ExperimentError, ResultError, suggest
-from batchlab.experiment.output import TableFormat, write
+from batchlab.core.outputs import (
+    MANIFEST,
+    atomic_write,
+    check_set,
+    digest_of,
+    listed,
+    remove_listed,
+    write_content,
+)
+from batchlab.errors import ExperimentError, ResultError, shown, suggest
+from batchlab.experiment.schema import PLOTS
 from batchlab.experiment.source import loaded
 from batchlab.experiment.store import COSTS, COUNTS
 from batchlab.result.aggregates import AGGREGATES
 from batchlab.result.archive import DamagedArchiveError, group, outcome_of, read_archive
+from batchlab.result.manifest import file_identity, versions
 from batchlab.result.recorded import TABLES
 from batchlab.result.result import Result
 from batchlab.result.table import PASS_COSTS
@@ -37,8 +48,7 @@ if TYPE_CHECKING:
     from batchlab.experiment.store import Store
     from batchlab.result.aggregates import Aggregate
 
-__all__ = ["LABELS", "Runs", "StoredResults", "dispersion", "half_width"]
-
+__all__ = ["LABELS", "Runs", "StoredResults", "TableFormat", "dispersion", "half_width", "is_output", "write"]
 
 LABELS = ("workload", "system", "policy", "control")
 """Columns that name the parts of a run; ``control`` exists only if controls are compared."""
@@ -563,3 +573,73 @@ def _flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _written(value: float | None, measure: Aggregate) -> str:
     return "–" if value is None else measure.written(value)
+
+
+_FORMAT = 1
+_TABLES = ("table", "summary", "failures")
+TableFormat = Literal["csv", "parquet"]
+_FORMS: tuple[TableFormat, ...] = get_args(TableFormat)
+
+
+def is_output(name: str) -> bool:
+    """Return whether an experiment may write a file of this name: a table, or a picture."""
+    stem, _, suffix = name.rpartition(".")
+    return (stem in _TABLES and suffix in _FORMS) or (stem in PLOTS and suffix == "png")
+
+
+def write(
+    target: Path,
+    tables: Mapping[str, pl.DataFrame],
+    form: TableFormat,
+    made_from: Mapping[str, Any],
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """Write tables, and a manifest with their origin and the hashes of all files.
+
+    Parameters
+    ----------
+    target
+        The directory; created if missing.
+    tables
+        By name.
+    form
+        ``"csv"`` or ``"parquet"``.
+    made_from
+        JSON values, except ``inputs``: paths of files by role.
+    overwrite
+        True to replace files that batchlab did not write.
+
+    Raises
+    ------
+    OutputError
+        If a file with one of these names is an input, or batchlab did not write it.
+    ExperimentError
+        If the form is unknown, or a file cannot be written.
+    """
+    if form not in _FORMS:
+        raise ExperimentError(f"form = {shown(form)}; must be one of these.{suggest(str(form), _FORMS)}")
+    inputs = cast("Mapping[str, str | os.PathLike[str]]", made_from["inputs"])
+    names = [f"{name}.{form}" for name in tables]
+    check_set(target, names, inputs.values(), overwrite=overwrite)
+    before = listed(target)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for name, table in zip(names, tables.values(), strict=True):
+            with atomic_write(target / name, "wb") as file:
+                write_content(table, file, name)
+        document = {
+            "format": _FORMAT,
+            **made_from,
+            "inputs": {role: file_identity(path) for role, path in inputs.items()},
+            "versions": versions(),
+            "outputs": {name: digest_of(target / name) for name in names},
+        }
+        with atomic_write(target / MANIFEST) as manifest:
+            manifest.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        left = {name: found for name, found in before.items() if name not in names}
+        remove_listed(target, left, overwrite=overwrite)
+    except OSError as error:
+        where = error.filename or target
+        raise ExperimentError(f"{where}: {error.strerror}. Choose another directory.") from error
+    return target

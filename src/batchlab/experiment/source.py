@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from batchlab import generate
 from batchlab.application.files import document_of, has_skeletons
 from batchlab.errors import ExperimentError, WorkloadError, shown, suggest
-from batchlab.experiment.fingerprint import fingerprint
+from batchlab.experiment.store import fingerprint
 from batchlab.result.archive import read_archive, table_digest, workload_members, workload_of, write_archive
 from batchlab.workload import Workload, read_table
 from batchlab.workload.formats import FORM_OPTIONS, is_table, read_by

@@ -17,8 +17,8 @@ import polars as pl
 from batchlab.core.random_streams import stream
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import SimulationError, missing_extra
-from batchlab.workload.attributes import attribute
 from batchlab.workload.columns import size_classes, time_limits
+from batchlab.workload.routing import attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -37,7 +37,7 @@ from batchlab.generate.lublin99 import lublin as lublin
 from batchlab.generate.mixing import Target as Target
 from batchlab.generate.mixing import mix as mix
 from batchlab.generate.requests import SizeModel as SizeModel
+from batchlab.generate.requests import gflops as gflops
 from batchlab.generate.resample import like as like
 from batchlab.generate.tsafrir05 import estimate_distribution as estimate_distribution
 from batchlab.generate.tsafrir05 import estimates as estimates
-from batchlab.generate.work import gflops as gflops

@@ -10,8 +10,8 @@ from batchlab.core.late import scipy_stats
 from batchlab.core.random_streams import Floats, Integers
 from batchlab.errors import WorkloadError
 from batchlab.generate.arrivals import MONTHS, WEEKDAYS, places
+from batchlab.generate.requests import gflops
 from batchlab.generate.resample import origin
-from batchlab.generate.work import gflops
 from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.workload import Workload, check_workload
 

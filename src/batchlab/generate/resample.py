@@ -11,8 +11,15 @@ from batchlab.core.random_streams import Floats, Integers, stream
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.arrivals import arrivals, usual_period
 from batchlab.generate.custom import count_of_jobs
-from batchlab.generate.requests import CORE, Limits, Requests, SizeModel, draw_requests
-from batchlab.generate.work import check_performance, speed
+from batchlab.generate.requests import (
+    CORE,
+    Limits,
+    Requests,
+    SizeModel,
+    check_performance,
+    draw_requests,
+    speed,
+)
 from batchlab.system.given import check_types
 from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.header import Header

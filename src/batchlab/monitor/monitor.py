@@ -12,7 +12,7 @@ from batchlab.core.late import monitor_panel as panel
 from batchlab.core.late import monitor_runs as runs
 from batchlab.core.late import monitor_server as server
 from batchlab.errors import MonitorError
-from batchlab.monitor.pace import Pace, PaceControl, Serving, drive
+from batchlab.monitor.guard import Pace, PaceControl, Serving, drive
 from batchlab.monitor.snapshot import (
     History,
     Phase,

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Self
 
 from batchlab.errors import MonitorError, missing_extra
-from batchlab.monitor.pace import Pace
+from batchlab.monitor.guard import Pace
 from batchlab.monitor.questions import explanation, picture
 
 try:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from batchlab.monitor.pace import PaceControl, Serving
+    from batchlab.monitor.guard import PaceControl, Serving
     from batchlab.monitor.snapshot import History, SnapshotExchange
 
 __all__ = ["Server", "application"]

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from batchlab.errors import MonitorError
-from batchlab.monitor.pace import Pace
+from batchlab.monitor.guard import Pace
 from batchlab.workload.calendar_time import CalendarTime
 from batchlab.workload.requests import amounts
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 from batchlab.core import rules
 from batchlab.core.form import check_fields, reduced
 from batchlab.errors import PlatformError, shown, suggest
-from batchlab.platform import machines, presets
+from batchlab.platform import presets
 from batchlab.platform.parts import (
     Cluster,
     Crossbar,
@@ -233,7 +233,7 @@ class Platform:
 
     @classmethod
     def machine(cls, name: str) -> Platform:
-        """Create a predefined platform; `batchlab.platform.machines` lists them with their sources.
+        """Create a predefined platform; `batchlab.platform.presets` lists them with their sources.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class Platform:
         PlatformError
             If the name is unknown.
         """
-        found = machines.find(name)
+        found = presets.find(name)
         options: presets.ClusterOptions = {"name": name, "cores": found.cores}
         return cls(*presets.clustered(found.topology, None, found.bandwidth, found.latency, options))
 

@@ -1,19 +1,24 @@
-"""Short constructors of common platforms: a cluster with storage, a graph, explicit routes."""
+"""Short constructors of common platforms, and predefined platforms of machines with their sources."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from batchlab.errors import suggest
+from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform.parts import (
     Cluster,
     Disk,
+    Dragonfly,
+    FatTree,
     GraphRouting,
     Host,
     Link,
     Route,
     SharedStorage,
     Sharing,
+    Topology,
+    Torus,
     Zone,
     beside,
 )
@@ -23,7 +28,17 @@ if TYPE_CHECKING:
 
     from batchlab.platform.parts import Topology
 
-__all__ = ["ClusterOptions", "HostOptions", "Outline", "clustered", "given", "graph"]
+__all__ = [
+    "MACHINES",
+    "ClusterOptions",
+    "HostOptions",
+    "Machine",
+    "Outline",
+    "clustered",
+    "find",
+    "given",
+    "graph",
+]
 
 
 class HostOptions(TypedDict, total=False):
@@ -141,3 +156,140 @@ def _forth(link: Link) -> str:
 
 _OF_HOST = frozenset(HostOptions.__annotations__)
 _OF_CLUSTER = frozenset(ClusterOptions.__annotations__) - _OF_HOST
+
+
+_OBAIDA = (
+    "M. A. Obaida, J. Liu: Simulation of HPC job scheduling and large-scale parallel workloads. WSC 2017, "
+    "and the simulator published with it (github.com/summonersRift/ppt-sched)"
+)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A predefined platform.
+
+    Parameters
+    ----------
+    summary
+        The machine and its site.
+    topology
+        The topology of its nodes.
+    bandwidth, latency
+        Of each cable: bytes per second, seconds.
+    cores
+        Cores per node.
+    source
+        The source of the numbers.
+    notes
+        Assumptions, simplifications, and values without a source.
+    """
+
+    summary: str
+    topology: Topology
+    bandwidth: str
+    latency: str
+    cores: int
+    source: str
+    notes: str = ""
+
+
+def _gemini(x: int, y: int, z: int) -> Torus:
+    """Create a torus of Cray's Gemini: two nodes per router, double cables in x and z."""
+    link: Any = "20GBps"
+    latency: Any = "0.635us"
+    return Torus((x, y, z), None, 2, (2, 1, 2), link, latency)
+
+
+_TITAN: Any = ("5.87GBps", "3.47GBps", "6.09GBps")
+_TITAN_LINK: Any = "20GBps"
+_TITAN_LATENCY: Any = "0.75us"
+_SLINGSHOT = (
+    "Frontier user guide, docs.olcf.ornl.gov (9,408 nodes of 64 cores, Slingshot of 200 Gbit/s a port)"
+)
+_SUMMIT = (
+    "Summit user guide, docs.olcf.ornl.gov (4,608 nodes with 42 cores for jobs, dual-rail EDR InfiniBand, "
+    "23 GB/s a node, non-blocking fat tree)"
+)
+
+MACHINES: Mapping[str, Machine] = {
+    "cielo": Machine(
+        "Cray XE6 Cielo, Los Alamos: 16 × 12 × 24 Gemini routers, 9,216 nodes, 147,456 cores",
+        _gemini(16, 12, 24),
+        "4.68GBps",
+        "0.10875us",
+        16,
+        _OBAIDA,
+        "The real machine has fewer compute nodes.",
+    ),
+    "titan": Machine(
+        "Cray XK7 Titan, Oak Ridge: 25 × 16 × 24 Gemini routers, 19,200 nodes",
+        Torus((25, 16, 24), _TITAN, 2, None, _TITAN_LINK, _TITAN_LATENCY),
+        "5.87GBps",
+        "0.0984us",
+        16,
+        _OBAIDA,
+        "Bandwidths by dimension are those that MPI sees. The real machine has 18,688 compute nodes. The "
+        "bandwidth of a node's link is Cielo's.",
+    ),
+    "intrepid": Machine(
+        "IBM Blue Gene/P Intrepid, Argonne: 40,960 quad-core nodes in a torus of 32 × 32 × 40",
+        Torus((32, 32, 40)),
+        "425MBps",
+        "0.1us",
+        4,
+        "Parallel Workloads Archive, The ANL Intrepid log (40,960 quad-core nodes, 1,024 in each rack)",
+        "The dimensions of the torus are ours; bandwidth (425 MB/s each way) and latency are from memory.",
+    ),
+    "mira": Machine(
+        "IBM Blue Gene/Q Mira, Argonne: 49,152 nodes in a torus of 8 × 12 × 16 × 16 × 2",
+        Torus((8, 12, 16, 16, 2)),
+        "2GBps",
+        "40ns",
+        16,
+        _OBAIDA,
+        "The simulator's file has 8 for the fourth dimension, which is half of the machine.",
+    ),
+    "sdsc-sp2": Machine(
+        "IBM SP2, San Diego: 128 nodes, as the paper models it, two at each of 4 × 4 × 4 routers",
+        _gemini(4, 4, 4),
+        "4.68GBps",
+        "0.10875us",
+        1,
+        _OBAIDA,
+        "The real machine had a multistage switch. Links are Cielo's.",
+    ),
+    "frontier-like": Machine(
+        "a dragonfly of Frontier's size: 48 groups of 49 switches with 4 nodes, 9,408 nodes of 64 cores",
+        Dragonfly(48, 1, 49, 4),
+        "25GBps",
+        "0.2us",
+        64,
+        _SLINGSHOT,
+        "Frontier has 74 groups of nodes with 32 switches each, and four ports a node; groups here are such "
+        "that they give its number of nodes. The latency is from memory.",
+    ),
+    "summit-like": Machine(
+        "a fat tree of Summit's size: 256 leaf switches with 18 nodes, three levels, 4,608 nodes of 42 cores",
+        FatTree((18, 16, 16), (1, 18, 16), (1, 1, 1)),
+        "23GBps",
+        "0.1us",
+        42,
+        _SUMMIT,
+        "Both rails are one cable. The numbers of switches above the leaves are ours; the latency is from "
+        "memory.",
+    ),
+}
+"""The predefined platforms."""
+
+
+def find(name: str) -> Machine:
+    """Return the description of a predefined platform.
+
+    Raises
+    ------
+    PlatformError
+        If the name is unknown; the message suggests the nearest.
+    """
+    if name not in MACHINES:
+        raise PlatformError(f"no machine named {shown(name)}.{suggest(name, MACHINES)}")
+    return MACHINES[name]

@@ -27,7 +27,7 @@ from batchlab.plot.canvas import (
 )
 from batchlab.plot.scales import duration_axis, log_axis
 from batchlab.slurm.twin import Fit, WhatIf
-from batchlab.slurm.twin.waits import GROUPED_BY, STATISTICS, GroupedBy
+from batchlab.slurm.twin.log import GROUPED_BY, STATISTICS, GroupedBy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

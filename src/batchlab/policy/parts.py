@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from batchlab._kernel import AllocatorSettings, Fabric
-    from batchlab.core.parameters import ParameterValue
+    from batchlab.core.declared import ParameterValue
     from batchlab.system import System
 
 

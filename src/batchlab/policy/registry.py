@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from batchlab.core.parameters import KERNEL_RULES, Rule
+from batchlab.core.declared import KERNEL_RULES, Rule
 from batchlab.core.spec import Grammar
 from batchlab.errors import PolicyError
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from batchlab.core import spec
-from batchlab.core.parameters import hold
+from batchlab.core.declared import hold
 from batchlab.errors import PolicyError
 from batchlab.policy.registry import BACKFILLS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from batchlab.core.parameters import Parameter, ParameterValue
+    from batchlab.core.declared import Parameter, ParameterValue
     from batchlab.core.vocabulary import NodeSelection
 
 __all__ = ["SLURM_KEYS", "SlurmParameters", "over", "slurm_parameters"]

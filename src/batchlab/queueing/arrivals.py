@@ -11,7 +11,7 @@ from batchlab.core.arguments import checked
 from batchlab.core.distributions import Distribution, distribution_of
 from batchlab.errors import QueueingError, shown
 from batchlab.queueing.chains import stationary
-from batchlab.queueing.checks import Floats, numbers, positive, whole
+from batchlab.queueing.conversion import Floats, numbers, positive, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

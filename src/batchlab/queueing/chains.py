@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from batchlab.errors import QueueingError, shown
-from batchlab.queueing.checks import Floats, positive, probability, unstable, whole
+from batchlab.queueing.conversion import Floats, positive, probability, unstable, whole
 
 _ENOUGH = 1e-16
 _MOST_STEPS = 64

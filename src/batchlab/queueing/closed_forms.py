@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import SupportsIndex
 
 from batchlab.errors import QueueingError
-from batchlab.queueing.checks import positive, unstable, whole
+from batchlab.queueing.conversion import positive, unstable, whole
 
 
 def erlang_b(load: float, c: SupportsIndex) -> float:

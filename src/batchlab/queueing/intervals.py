@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from batchlab.core import rules
 from batchlab.core.arguments import checked
 from batchlab.errors import QueueingError
-from batchlab.queueing.checks import Floats, Integers, numbers, positive, whole
+from batchlab.queueing.conversion import Floats, Integers, numbers, positive, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

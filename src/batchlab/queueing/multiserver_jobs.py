@@ -10,13 +10,13 @@ import numpy as np
 
 from batchlab import _kernel
 from batchlab.errors import QueueingError
-from batchlab.queueing.checks import Floats, numbers, positive, whole, whole_numbers
+from batchlab.queueing.conversion import Floats, numbers, positive, whole, whole_numbers
 from batchlab.queueing.intervals import Interval, interval
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from batchlab.queueing.checks import Integers
+    from batchlab.queueing.conversion import Integers
 
     Columns = dict[str, Floats | Integers]
 

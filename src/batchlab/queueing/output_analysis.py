@@ -15,7 +15,7 @@ import numpy as np
 from batchlab.core import rules
 from batchlab.core.arguments import checked
 from batchlab.errors import QueueingError, shown, suggest
-from batchlab.queueing.checks import Floats, numbers, positive, whole
+from batchlab.queueing.conversion import Floats, numbers, positive, whole
 from batchlab.queueing.intervals import Interval, batch_means, confidence_level, interval
 
 if TYPE_CHECKING:

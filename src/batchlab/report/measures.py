@@ -23,7 +23,7 @@ from batchlab.result.aggregates import (
     percent,
 )
 from batchlab.result.near import both_schedules
-from batchlab.slurm.twin.waits import groupings
+from batchlab.slurm.twin.log import groupings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from batchlab.plot.results import Group
     from batchlab.result.aggregates import Aggregate
     from batchlab.result.result import Result
-    from batchlab.slurm.twin.waits import Grouping
+    from batchlab.slurm.twin.log import Grouping
 
 __all__ = [
     "Measure",

@@ -13,8 +13,7 @@ from batchlab.core.units import format_duration
 from batchlab.errors import ResultError, shown
 from batchlab.report.page import Section, figures, page, save
 from batchlab.slurm.twin import Fit, WhatIf
-from batchlab.slurm.twin.fit_answer import judgement, written
-from batchlab.slurm.twin.text import amount, amounts, unit_of
+from batchlab.slurm.twin.fit_answer import amount, amounts, judgement, unit_of, written
 
 if TYPE_CHECKING:
     import os
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from batchlab.slurm.twin import Twin
-    from batchlab.slurm.twin.text import Unit
-    from batchlab.slurm.twin.waits import GroupedBy
+    from batchlab.slurm.twin.fit_answer import Unit
+    from batchlab.slurm.twin.log import GroupedBy
 
 __all__ = ["write_adequacy", "write_fit", "write_what_if"]
 

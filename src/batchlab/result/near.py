@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from batchlab.result import metrics
-from batchlab.result.measures import is_measured
+from batchlab.result.metrics import is_measured
 from batchlab.result.warnings import LogFacts, unlike_log
 from batchlab.workload.run_events import last_starts, logged_times
 

@@ -19,13 +19,13 @@ from batchlab.result.archive import NAME, write_members
 from batchlab.result.manifest import output_files
 from batchlab.result.recorded import TABLES
 from batchlab.workload.application_columns import COLUMNS
-from batchlab.workload.arrays import TASK_COLUMNS
 from batchlab.workload.columns import TIME_LIMIT, Attribute, has_own_limits
 from batchlab.workload.dependencies import (
     BEGIN_TIME,
     DEPENDENCY,
     DEPENDS_ON,
     JOB_NAME,
+    TASK_COLUMNS,
     USERS,
     with_text_lists,
 )

@@ -12,9 +12,8 @@ from batchlab.policy.unfilled_nodes import unfilled
 from batchlab.result.unused_by_policy import named, never_preempts, unused_by_policy, weighs
 from batchlab.workload.application_columns import COLUMNS as APPLICATION_COLUMNS
 from batchlab.workload.application_columns import RANK_ORDER
-from batchlab.workload.arrays import ARRAY, TASK_COLUMNS
 from batchlab.workload.columns import Attribute, columns_of
-from batchlab.workload.dependencies import BEGIN_TIME, DEPENDENCY, DEPENDS_ON, JOB_NAME
+from batchlab.workload.dependencies import ARRAY, BEGIN_TIME, DEPENDENCY, DEPENDS_ON, JOB_NAME, TASK_COLUMNS
 from batchlab.workload.event_rules import EVENT_KEYS, SUBJECT_KEYS
 from batchlab.workload.node_columns import CONSTRAINT, NODE_GROUP
 from batchlab.workload.reasons import ignored_memory

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from batchlab.core.late import result_unused
-from batchlab.core.late import workload_attributes as attributes
 from batchlab.core.late import workload_calendar_time as calendar_time
 from batchlab.core.late import workload_event_rules as event_rules
+from batchlab.core.late import workload_routing as routing
 from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 
@@ -218,7 +218,7 @@ def warnings_in(
 
 def _odd_jobs(workload: Workload) -> Iterator[str]:
     """Name what jobs ask for that is unknown to the system, in one line."""
-    counted, rejected = attributes.unknown_things(workload)
+    counted, rejected = routing.unknown_things(workload)
     if not counted:
         return
     count = sum(counted.values())

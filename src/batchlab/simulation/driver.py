@@ -17,7 +17,7 @@ import polars as pl
 from batchlab import _kernel
 from batchlab.control import RateLoad
 from batchlab.errors import DecisionError, SimulationError, shown
-from batchlab.observer.given import checked_observers
+from batchlab.observer.description import checked_observers
 from batchlab.policy.kernel import takes_now
 from batchlab.predictor import PREDICTORS
 from batchlab.result.table import ALLOCATED, JOBS, RESULT_COLUMNS

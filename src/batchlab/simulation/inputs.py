@@ -1,31 +1,35 @@
-"""The description of a run, from which the compiled half builds a simulation."""
+"""The description of a run for the compiled half, and its results as an `Outcome`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from batchlab.policy.kernel import policy_names
-from batchlab.simulation.applications import application_inputs
+from batchlab.result.outcome import Outcome
 from batchlab.simulation.columns import conditions, core_index, job_columns
-from batchlab.simulation.nodes import service_inputs, sleep_inputs
+from batchlab.simulation.nodes import application_inputs, service_inputs, sleep_inputs
 from batchlab.simulation.priorities import account_inputs, calculation_period
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from batchlab import _kernel
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
+    from batchlab.result.outcome import Table
     from batchlab.seam.invocation import Invocation
     from batchlab.simulation.overheads import DrawnOverheads
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["RunInputs"]
+    Seconds = npt.NDArray[np.float64]
+
+__all__ = ["RunInputs", "outcome_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,3 +130,58 @@ class RunInputs:
             service=service_inputs(system, options),
             begun=begun,
         )
+
+
+def outcome_of(
+    kernel: _kernel.Simulation,
+    *,
+    overheads: DrawnOverheads | None,
+    own_events: int | None,
+    sensing_links: tuple[str, ...],
+) -> Outcome:
+    """Return the outcome of every job so far.
+
+    Parameters
+    ----------
+    kernel
+        The compiled simulation.
+    overheads
+        The overheads of the jobs.
+    own_events
+        How many of the first external events batchlab added: they remove nodes that are added later or that
+        the system has out of service. None if the user passed no events.
+    sensing_links
+        The names of the observed links.
+    """
+    recorded, columns = kernel.recorded(), kernel.outcome()
+    tables = recorded["tables"]
+    waking = recorded["waking_time"]
+    launch = None if overheads is None else overheads.launch_times(tables["interruptions"])
+    if waking is not None:
+        launch = waking if launch is None else launch + waking
+    completion = None if overheads is None else overheads.completion
+    short = tables["short_runs"]
+    if len(short["row"]):
+        launch = _replaced(launch, short, short["work_start"] - columns["start_time"][short["row"]])
+        completion = _replaced(completion, short, columns["end_time"][short["row"]] - short["work_end"])
+    if recorded["events_applied"] is not None:
+        recorded["events_applied"] = None if own_events is None else recorded["events_applied"][own_events:]
+    return Outcome(
+        **columns,
+        **recorded,
+        now=kernel.now,
+        launch_time=launch,
+        completion_time=completion,
+        sensing_links=sensing_links,
+    )
+
+
+def _replaced(planned: Seconds | None, short: Table, spent: Seconds) -> Seconds | None:
+    """Return the seconds of a phase, with the measured values of runs that were cut short."""
+    if planned is None:
+        return None
+    # A job that is still running has no end time yet; the planned phase applies.
+    has_ended = ~np.isnan(spent)
+    seconds = planned.copy()
+    seconds[short["row"][has_ended]] = spent[has_ended]
+    return seconds

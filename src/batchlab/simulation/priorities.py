@@ -11,10 +11,9 @@ from batchlab.accounting.fair_share import AccountTree
 from batchlab.errors import PolicyError, SystemDescriptionError, WorkloadError, shown, suggest
 from batchlab.policy.orders import Multifactor
 from batchlab.system import FairShare
-from batchlab.workload.arrays import ARRAY_ID
-from batchlab.workload.attributes import attribute, check_known
+from batchlab.workload.dependencies import ARRAY_ID
 from batchlab.workload.requests import amounts
-from batchlab.workload.routing import Admission
+from batchlab.workload.routing import Admission, attribute, check_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable

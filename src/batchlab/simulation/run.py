@@ -15,13 +15,12 @@ from batchlab.policy.kernel import OF_COLUMNS, policy_names
 from batchlab.policy.policy import as_policy
 from batchlab.result.result import Result
 from batchlab.seam.view import Columns
-from batchlab.simulation.applications import links_seen
 from batchlab.simulation.beginning import begin_in, present_state
+from batchlab.simulation.columns import with_odd_jobs
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.external_events import event_columns, given_events
-from batchlab.simulation.inputs import RunInputs
-from batchlab.simulation.odd_jobs import with_odd_jobs
-from batchlab.simulation.outcome import outcome_of
+from batchlab.simulation.inputs import RunInputs, outcome_of
+from batchlab.simulation.nodes import links_seen
 from batchlab.simulation.overheads import sample_overheads
 from batchlab.simulation.replacements import NewArrivals, named_refusals, replace_run_times
 from batchlab.simulation.snapshot import Snapshot, digest_of_run, options_as_facts, options_of_facts

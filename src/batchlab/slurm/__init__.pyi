@@ -17,13 +17,13 @@ from batchlab.slurm.configuration.keys import Key as Key
 from batchlab.slurm.configuration.keys import KeyTable as KeyTable
 from batchlab.slurm.configuration.keys import key_table as key_table
 from batchlab.slurm.configuration.keys import tables as tables
-from batchlab.slurm.configuration.lines import Mended as Mended
-from batchlab.slurm.configuration.lines import Place as Place
 from batchlab.slurm.configuration.nodes import DeviceLine as DeviceLine
 from batchlab.slurm.configuration.nodes import DownNodes as DownNodes
 from batchlab.slurm.configuration.nodes import GenericResource as GenericResource
 from batchlab.slurm.configuration.nodes import NodeLine as NodeLine
 from batchlab.slurm.configuration.nodes import NodeSet as NodeSet
+from batchlab.slurm.configuration.nodes import Switch as Switch
+from batchlab.slurm.configuration.nodes import Topology as Topology
 from batchlab.slurm.configuration.partitions import PartitionLine as PartitionLine
 from batchlab.slurm.configuration.reading import read_configuration as read_configuration
 from batchlab.slurm.configuration.report import Differences as Differences
@@ -34,8 +34,8 @@ from batchlab.slurm.configuration.report import differences as differences
 from batchlab.slurm.configuration.settings import Option as Option
 from batchlab.slurm.configuration.settings import Setting as Setting
 from batchlab.slurm.configuration.settings import UnknownKey as UnknownKey
-from batchlab.slurm.configuration.topology import Switch as Switch
-from batchlab.slurm.configuration.topology import Topology as Topology
+from batchlab.slurm.configuration.values import Mended as Mended
+from batchlab.slurm.configuration.values import Place as Place
 from batchlab.slurm.controller import Allotment as Allotment
 from batchlab.slurm.controller import Controller as Controller
 from batchlab.slurm.controller import Entry as Entry

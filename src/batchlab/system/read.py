@@ -13,7 +13,7 @@ from pathlib import Path
 from batchlab.core.arguments import checked
 from batchlab.core.documents import DocumentReader, shown_path
 from batchlab.core.late import platform as batchlab_platform
-from batchlab.core.late import platform_machines
+from batchlab.core.late import platform_presets
 from batchlab.core.late import platform_toml_format as toml_format
 from batchlab.core.lazy import import_late
 from batchlab.core.outputs import output, remember_source, source_of
@@ -46,7 +46,7 @@ def read_system(path: str | os.PathLike[str]) -> System:
     (`batchlab.slurm.read_configuration`). The suffixes ``.toml``, ``.json``, ``.xml`` and ``.conf``
     determine the format; otherwise the content does. If no such file exists: the name of a ready machine
     (`batchlab.system.machines`), such as ``"mira"``, or of a ready platform
-    (`batchlab.platform.machines`), such as ``"platform:cielo"``.
+    (`batchlab.platform.presets`), such as ``"platform:cielo"``.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def located(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -
 def _hint(name: str) -> str:
 
     known = name.strip().lower()
-    return f" The platform of this name is {_PLATFORM}{known}." if known in platform_machines.MACHINES else ""
+    return f" The platform of this name is {_PLATFORM}{known}." if known in platform_presets.MACHINES else ""
 
 
 def _is_xml(file: str) -> bool:

@@ -13,7 +13,7 @@ from batchlab.core.arguments import checked
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.workload.columns import is_text
 from batchlab.workload.header import Header
-from batchlab.workload.logs.hostlist import names_of
+from batchlab.workload.logs.node_events import names_of
 from batchlab.workload.workload import Workload
 
 # Columns that identify no person: texts of the workload itself, and names defined by a system description.

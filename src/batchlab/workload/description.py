@@ -12,9 +12,8 @@ from batchlab.core.rules import is_whole
 from batchlab.core.vocabulary import JobType, RankOrder
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload.application_columns import RANK_ORDER, check_applications, check_arguments, written
-from batchlab.workload.arrays import ARRAY
 from batchlab.workload.columns import TIME_LIMIT, UNREADABLE
-from batchlab.workload.dependencies import BEGIN_TIME, DEPENDENCY, DEPENDS_ON, JOB_NAME
+from batchlab.workload.dependencies import ARRAY, BEGIN_TIME, DEPENDENCY, DEPENDS_ON, JOB_NAME
 from batchlab.workload.node_columns import NODE_GROUP, SEPARATOR
 
 if TYPE_CHECKING:

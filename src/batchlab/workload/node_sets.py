@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from batchlab.system import System
     from batchlab.workload import Workload
-    from batchlab.workload.routing import Routes
-    from batchlab.workload.system_rules import Reserved
+    from batchlab.workload.routing import Reserved, Routes
 
 __all__ = ["NodeSetColumns", "node_set_columns"]
 

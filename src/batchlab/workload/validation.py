@@ -10,7 +10,6 @@ from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import WorkloadError, reason_of, shown, suggest
 from batchlab.workload import (
     application_columns,
-    arrays,
     columns,
     dependencies,
     node_columns,
@@ -82,7 +81,7 @@ def admit(
         )
     if dependencies.DEPENDS_ON in table.columns:
         table = dependencies.with_dependencies(table, source)
-    table = dependencies.with_dependency(arrays.with_arrays(table, source), source)
+    table = dependencies.with_dependency(dependencies.with_arrays(table, source), source)
     table = node_columns.with_constraints(node_columns.with_node_groups(table, source), source)
     table = columns.with_scheduling(table, source)
     names = _resources(table, resources, source)
@@ -108,9 +107,9 @@ def admit(
     if applications is not None:
         jobs = application_columns.finished(jobs, applications, source)
     jobs = _connected(jobs, numbers["job_id"], kept[_ROW], source)
-    given = (*table.columns, *(arrays.TASK_COLUMNS if arrays.ARRAY in table.columns else ()))
+    given = (*table.columns, *(dependencies.TASK_COLUMNS if dependencies.ARRAY in table.columns else ()))
     limit = [TIME_LIMIT] if TIME_LIMIT in jobs.columns else []
-    known = (*_FIRST_COLUMNS, TIME_LIMIT, *amounts, arrays.ARRAY)
+    known = (*_FIRST_COLUMNS, TIME_LIMIT, *amounts, dependencies.ARRAY)
     others = [name for name in given if name not in known]
     report = _report(checked, kept, _mends(kept, amounts, overrun), source)
     if lines is not None:
@@ -125,7 +124,7 @@ def _connected(jobs: pl.DataFrame, every_job: pl.Series, rows: pl.Series, source
     if dependencies.DEPENDENCY in jobs.columns:
         names = dependencies.nameable_numbers(every_job, jobs)
         dependencies.check_targets(names, jobs, rows, source)
-    jobs = arrays.expanded(jobs, source)
+    jobs = dependencies.expanded(jobs, source)
     if dependencies.DEPENDENCY in jobs.columns:
         dependencies.check_tasks(jobs, source)
     jobs = dependencies.without_missing(jobs)

@@ -10,7 +10,7 @@ import batchlab as bl
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import DumpError
 from batchlab.slurm import LiveJob, LiveState, LiveTranslation, read_configuration, read_dump, translate_dump
-from batchlab.slurm.dumps.outlook import cause_of
+from batchlab.slurm.dumps.forecast import cause_of
 from batchlab.workload import Header
 from support.live_dumps import FOLDER, NOW
 

@@ -8,8 +8,8 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import SystemDescriptionError, TwinError
-from batchlab.slurm.twin.text import Unit, amount, unit_of
-from batchlab.slurm.twin.waits import GroupedWaits, groupings
+from batchlab.slurm.twin.fit_answer import Unit, amount, unit_of
+from batchlab.slurm.twin.log import GroupedWaits, groupings
 from support.small_centre import CONFIGURATION, configured, submitted
 
 

@@ -7,7 +7,7 @@ import pytest
 import batchlab as bl
 from batchlab.bridge import slurm
 from batchlab.errors import SystemDescriptionError
-from batchlab.slurm.virtual.commands import control_commands, reservation_names, reservations_in
+from batchlab.slurm.virtual.processes import control_commands, reservation_names, reservations_in
 from support.virtual_clusters import configured, needs_compiler, needs_slurm, none_left, one_at_a_time
 
 COMMANDS = """\

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from batchlab.application import read_application
-from batchlab.application.elastisim import as_elastisim
+from batchlab.application.files import as_elastisim
 from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
 from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
 from batchlab.errors import ApplicationError, BridgeError, PlatformError, shown

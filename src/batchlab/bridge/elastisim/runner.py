@@ -462,7 +462,7 @@ def _recorder(
 def _over_zeromq(
     project: Project, algorithm: str | Path | None, timeout: float, stack: ExitStack
 ) -> Algorithm:
-    from batchlab.bridge.elastisim.zeromq import OverZeroMQ  # noqa: PLC0415  # an optional dependency
+    from batchlab.bridge.elastisim.protocol import OverZeroMQ  # noqa: PLC0415  # an optional dependency
 
     url = project.configuration.zmq_url
     if url is None:

@@ -15,8 +15,7 @@ from batchlab.workload.dependencies import graph
 from batchlab.workload.event_rules import reservations_to_come
 from batchlab.workload.node_sets import node_set_columns
 from batchlab.workload.requests import amounts
-from batchlab.workload.routing import routes
-from batchlab.workload.system_rules import reserved
+from batchlab.workload.routing import reserved, routes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from batchlab.result.why.runs import Whole
     from batchlab.workload.dependencies import Need
     from batchlab.workload.event_stream import EventStream
-    from batchlab.workload.routing import Routes
-    from batchlab.workload.system_rules import Reserved
+    from batchlab.workload.routing import Reserved, Routes
 
     Mask = npt.NDArray[np.bool_]
     Span = tuple[Mask, float, float]

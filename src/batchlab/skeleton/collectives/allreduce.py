@@ -6,8 +6,7 @@ Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005; the ring is from Patarasuk a
 import numpy as np
 
 from batchlab.skeleton.collectives import broadcast, reduction
-from batchlab.skeleton.collectives.folding import Fold, element_blocks, halving
-from batchlab.skeleton.collectives.rounds import Blocks, Rounds, bits, one
+from batchlab.skeleton.collectives.rounds import Blocks, Fold, Rounds, bits, element_blocks, halving, one
 
 __all__ = ["rabenseifner", "rabenseifner_linear", "recursive_doubling", "reduce_broadcast", "ring"]
 

@@ -5,8 +5,7 @@ Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005.
 
 import numpy as np
 
-from batchlab.skeleton.collectives.folding import Fold
-from batchlab.skeleton.collectives.rounds import Blocks, Ranks, Rounds, bits, incomplete_doubling, one
+from batchlab.skeleton.collectives.rounds import Blocks, Fold, Ranks, Rounds, bits, incomplete_doubling, one
 
 __all__ = ["pairwise", "recursive_doubling", "recursive_halving", "ring"]
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from batchlab.skeleton.collectives.folding import Fold, element_blocks, halving
-from batchlab.skeleton.collectives.rounds import Rounds, bits, one
+from batchlab.skeleton.collectives.rounds import Fold, Rounds, bits, element_blocks, halving, one
 
 __all__ = ["binomial", "linear", "rabenseifner"]
 

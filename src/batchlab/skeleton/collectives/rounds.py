@@ -1,7 +1,8 @@
-"""Rounds of messages: the output of every algorithm of a collective.
+"""Rounds of messages, the output of every algorithm of a collective, and common steps of reductions.
 
 In a round, a rank posts all its receives, then all its sends, and waits for them; ranks without a message in
 a round are not involved. So the rounds of one rank are ordered, but those of different ranks are not.
+In reductions, ranks below ``2 (p - q)`` fold in pairs, so that q = 2^⌊log2 p⌋ ranks remain (MPICH).
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +11,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Blocks", "Ranks", "Round", "Rounds", "bits", "floor_power", "incomplete_doubling", "one"]
+__all__ = [
+    "Blocks",
+    "Fold",
+    "Ranks",
+    "Round",
+    "Rounds",
+    "bits",
+    "element_blocks",
+    "floor_power",
+    "halving",
+    "incomplete_doubling",
+    "one",
+]
 
 Ranks = npt.NDArray[np.int64]
 Blocks = npt.NDArray[np.float64]
@@ -78,3 +91,68 @@ def _within_trees(p: int, mask: int, got: Blocks) -> Rounds:
         if sends.any():
             got[partner[sends]] = got[ranks[sends]]
             yield one(ranks[sends], partner[sends], got[ranks[sends]])
+
+
+class Fold:
+    """The ranks that remain when p ranks fold to a power of two.
+
+    Parameters
+    ----------
+    p
+        Number of ranks.
+    odd_stays
+        Whether the odd rank of each pair remains, instead of the even one.
+    """
+
+    def __init__(self, p: int, *, odd_stays: bool = True) -> None:
+        self.q = floor_power(p)
+        self.rest = p - self.q
+        pairs = np.arange(self.rest)
+        self.leaves: Ranks = 2 * pairs + (0 if odd_stays else 1)
+        self.stays: Ranks = 2 * pairs + (1 if odd_stays else 0)
+        self.ranks: Ranks = np.concatenate((self.stays, np.arange(2 * self.rest, p)))
+        """The original rank of each remaining rank."""
+
+    def enter(self, size: float) -> Rounds:
+        """Fold: each leaving rank sends its vector to its partner."""
+        if self.rest:
+            yield one(self.leaves, self.stays, size)
+
+    def leave(self, size: object) -> Rounds:
+        """Unfold: the partners send the result back."""
+        if self.rest:
+            yield one(self.stays, self.leaves, size)
+
+    def exchange(self, mask: int, size: object) -> Rounds:
+        """Exchange between the remaining ranks n and n xor mask."""
+        yield one(self.ranks, self.ranks[np.arange(self.q) ^ mask], size)
+
+
+def element_blocks(q: int, size: float, unit: float) -> Blocks:
+    """Divide a vector into q blocks of whole elements; the last block contains the remainder."""
+    elements = size // unit
+    blocks = np.full(q, elements // q * unit)
+    blocks[-1] = size - blocks[:-1].sum()
+    return blocks
+
+
+def halving(fold: Fold, blocks: Blocks) -> tuple[list[Rounds], list[Blocks]]:
+    """Halve the vector between n and n xor 1, 2, 4, …; the lower rank keeps the lower half.
+
+    Returns
+    -------
+    tuple
+        The rounds; and the bytes that each remaining rank holds before each round and at the end.
+    """
+    before = np.concatenate(([0.0], np.cumsum(blocks)))
+    new = np.arange(fold.q)
+    begin, end = np.zeros(fold.q, np.int64), np.full(fold.q, fold.q)
+    rounds, held = [], [before[end] - before[begin]]
+    for mask in bits(fold.q):
+        middle = (begin + end) // 2
+        lower = new & mask == 0
+        sent = np.where(lower, before[end] - before[middle], before[middle] - before[begin])
+        rounds.append(fold.exchange(mask, sent))
+        begin, end = np.where(lower, begin, middle), np.where(lower, middle, end)
+        held.append(before[end] - before[begin])
+    return rounds, held

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from batchlab.errors import one_line, suggest
 from batchlab.slurm.configuration.keys import key_table
-from batchlab.slurm.configuration.lines import Place, joined, refuse, text_of
 from batchlab.slurm.configuration.settings import Setting, Settings, UnknownKey, checked, nearest
-from batchlab.slurm.configuration.values import KINDS, seconds, tres
+from batchlab.slurm.configuration.values import KINDS, Place, joined, refuse, seconds, text_of, tres
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

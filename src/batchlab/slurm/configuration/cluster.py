@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from batchlab.errors import one_line
-from batchlab.slurm.configuration.lines import refuse
-from batchlab.slurm.configuration.values import KINDS, plugin
+from batchlab.slurm.configuration.values import KINDS, plugin, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

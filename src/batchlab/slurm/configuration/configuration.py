@@ -18,18 +18,23 @@ from batchlab.slurm.configuration.cluster import (
     Selection,
     Timing,
 )
-from batchlab.slurm.configuration.lines import refuse
-from batchlab.slurm.configuration.values import MOST_HOSTS, YEAR, bounded_seconds, host_names, separated
+from batchlab.slurm.configuration.values import (
+    MOST_HOSTS,
+    YEAR,
+    bounded_seconds,
+    host_names,
+    refuse,
+    separated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from batchlab.slurm.configuration.accounting import Accounting, Quality
-    from batchlab.slurm.configuration.lines import Mended, Place
-    from batchlab.slurm.configuration.nodes import DeviceLine, DownNodes, NodeLine, NodeSet
+    from batchlab.slurm.configuration.nodes import DeviceLine, DownNodes, NodeLine, NodeSet, Topology
     from batchlab.slurm.configuration.partitions import PartitionLine
     from batchlab.slurm.configuration.settings import Setting, UnknownKey
-    from batchlab.slurm.configuration.topology import Topology
+    from batchlab.slurm.configuration.values import Mended, Place
 
 __all__ = ["SlurmConfiguration"]
 

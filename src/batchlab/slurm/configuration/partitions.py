@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from batchlab.errors import one_line
-from batchlab.slurm.configuration.lines import Place, refuse
-from batchlab.slurm.configuration.values import KINDS
+from batchlab.slurm.configuration.values import KINDS, Place, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,12 +21,18 @@ from batchlab.slurm.configuration.accounting import (
 from batchlab.slurm.configuration.cluster import priority_parameters, scheduler_parameters
 from batchlab.slurm.configuration.configuration import SlurmConfiguration, check_nodes, located
 from batchlab.slurm.configuration.keys import RELEASES, at, key_table, release_of
-from batchlab.slurm.configuration.lines import Mended, Place, lines_of, refuse, text_of
-from batchlab.slurm.configuration.nodes import down_nodes, node_line, node_set, read_devices
+from batchlab.slurm.configuration.nodes import (
+    Topology,
+    check_topology,
+    down_nodes,
+    node_line,
+    node_set,
+    read_devices,
+    read_topology,
+)
 from batchlab.slurm.configuration.partitions import partition_line
 from batchlab.slurm.configuration.settings import Setting, Settings, UnknownKey, parse, refuse_option
-from batchlab.slurm.configuration.topology import Topology, check_topology, read_topology
-from batchlab.slurm.configuration.values import plugin
+from batchlab.slurm.configuration.values import Mended, Place, lines_of, plugin, refuse, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

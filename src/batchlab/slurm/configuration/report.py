@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from batchlab.slurm.configuration.configuration import SlurmConfiguration
     from batchlab.slurm.configuration.keys import Change, Key
-    from batchlab.slurm.configuration.lines import Place
     from batchlab.slurm.configuration.settings import Setting
+    from batchlab.slurm.configuration.values import Place
 
 __all__ = ["Differences", "Remark", "Remarks", "Report", "ReportedKey", "Treatment", "differences"]
 

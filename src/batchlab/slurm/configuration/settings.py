@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 from batchlab.errors import nearest as nearest_name
 from batchlab.errors import one_line, shown
 from batchlab.slurm.configuration.keys import Key, KeyTable, key_table, tables
-from batchlab.slurm.configuration.lines import Place, refuse
-from batchlab.slurm.configuration.values import KINDS, options
+from batchlab.slurm.configuration.values import KINDS, Place, options, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -1,27 +1,228 @@
-"""When the waiting jobs of a live cluster start: intervals, causes, positions, limits to start now."""
+"""Forecast the starts of the pending jobs of a dump, with their limits and reasons, as tables and text."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 import polars as pl
 
 from batchlab.core import text_tables
 from batchlab.core.units import format_duration
 from batchlab.errors import DumpError
-from batchlab.workload.columns import time_limits
+from batchlab.workload.columns import TIME_LIMIT, time_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
+
+    import numpy.typing as npt
 
     from batchlab.forecast import Forecast
-    from batchlab.slurm.dumps.state import LiveState
+    from batchlab.simulation import Simulation
+    from batchlab.slurm.dumps.state import LiveJob, LiveState
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["LiveForecast", "past_jobs", "with_past_jobs", "with_starts"]
+__all__ = ["LiveForecast", "Outlook", "cause_of", "past_jobs", "with_past_jobs", "with_starts"]
+
+_CAUSES = {
+    "Resources": "it is the next job of a partition, and too little is free for it",
+    "Priority": "jobs with higher priority wait in its partition",
+    "": "the scheduler has not considered it yet",
+    "BeginTime": "it may not start before its begin time",
+    "Dependency": "it depends on other jobs",
+    "DependencyNeverSatisfied": "it depends on a job that did not end as required; it will never start",
+    "JobArrayTaskLimit": "as many tasks of its array run as may run at once",
+    "JobHeldUser": "it is held by its user",
+    "JobHeldAdmin": "it is held by an operator",
+    "JobHoldMaxRequeue": "it was requeued too often, and is held",
+    "Licenses": "too few licenses are free",
+    "Reservation": "its reservation has not begun, or is in use",
+    "ReservationDeleted": "its reservation was deleted",
+    "ReqNodeNotAvail": "nodes that it needs are down, drained or reserved",
+    "NodeDown": "a node that it needs is down",
+    "PartitionDown": "its partition is down",
+    "PartitionInactive": "its partition is inactive",
+    "PartitionNodeLimit": "it asks for more or fewer nodes than its partition admits",
+    "PartitionTimeLimit": "its time limit is above that of its partition",
+    "PartitionConfig": "its partition cannot run it as it is configured",
+    "BadConstraints": "no nodes meet its constraints",
+    "JobHeldFed": "it is held by the federation",
+}
+_OWNERS = {
+    "AssocGrp": "its account, or one above it, has reached the limit",
+    "AssocMax": "it is above, or its user has reached, the limit",
+    "QOSGrp": "its QOS has reached the limit",
+    "QOSMax": "it is above, or its user or account has reached, the limit of the QOS",
+    "QOSMin": "it is below the least request of the QOS:",
+}
+
+
+def cause_of(job: LiveJob) -> str:
+    """Return why a job waits, in words, by Slurm's reason; empty for a job that does not wait."""
+    if not job.waits:
+        return ""
+    if job.is_dependency_failed:
+        return _CAUSES["DependencyNeverSatisfied"]
+    if job.reason in _CAUSES:
+        words = _CAUSES[job.reason]
+        return f"{words}: {job.dependency}" if job.reason == "Dependency" and job.dependency else words
+    for start, words in _OWNERS.items():
+        if job.reason.startswith(start):
+            return f"{words} {job.reason.removeprefix(start)}"
+    return f"Slurm's reason is {job.reason}"
+
+
+_MINUTE = 60.0
+_HORIZON = 7 * 86_400.0
+_SCHEMA: dict[str, pl.DataType] = {
+    "job_id": pl.Int64(),
+    "slurm_id": pl.String(),
+    "partition": pl.String(),
+    "time_limit": pl.Float64(),
+    "reason": pl.String(),
+    "cause": pl.String(),
+    "jobs_before": pl.Int64(),
+    "core_hours_before": pl.Float64(),
+    "planned_start": pl.Float64(),
+    "largest_limit": pl.Float64(),
+}
+
+
+class Beginning(Protocol):
+    """What an outlook needs of a cluster: the attributes of `LiveTranslation`."""
+
+    @property
+    def state(self) -> LiveState:
+        """The state of the cluster."""
+
+    @property
+    def workload(self) -> Workload:
+        """The jobs."""
+
+    @property
+    def records(self) -> tuple[LiveJob, ...]:
+        """The record of each row."""
+
+    @property
+    def held(self) -> npt.NDArray[np.int64]:
+        """Rows of the jobs that will not start."""
+
+    @property
+    def now(self) -> float:
+        """The time of the dump."""
+
+    @property
+    def delay(self) -> float:
+        """Seconds within which a job that could start does."""
+
+    def with_jobs(self, jobs: pl.DataFrame) -> Workload:
+        """Return a workload with other columns."""
+
+    def simulation(self, workload: Workload | None = None) -> Simulation:
+        """Return a simulation that begins now."""
+
+
+class Outlook:
+    """The outlook of the waiting jobs of a live cluster.
+
+    Parameters
+    ----------
+    live
+        The jobs, the machine and the policy.
+    """
+
+    def __init__(self, live: Beginning) -> None:
+        self._live = live
+        self._jobs = live.workload.jobs
+        self._held = frozenset(live.held.tolist())
+        self._waiting = [row for row, job in enumerate(live.records) if job.waits]
+
+    def table(self, limits: Collection[int] | bool) -> pl.DataFrame:
+        """Return a row for each job that waits; see `LiveTranslation.outlook`."""
+        jobs, live = self._jobs, self._live
+        before = self._before()
+        planned = self._starts(live.workload, _HORIZON)
+        seen: set[int] = set()
+        numbers = jobs.select("job_id", "slurm_id", TIME_LIMIT).rows()
+        rows = []
+        for row in self._waiting:
+            job = live.records[row]
+            # The tasks of an array are alike: the first one tells.
+            is_wanted = (limits if isinstance(limits, bool) else job.job_id in limits) and row in before
+            largest = self._largest_limit(row) if is_wanted and job.job_id not in seen else None
+            seen.add(job.job_id)
+            start = planned[row]
+            rows.append(
+                (
+                    *(numbers[row][0], numbers[row][1], ",".join(job.partitions) or None, numbers[row][2]),
+                    *(job.reason, cause_of(job), *before.get(row, (None, None))),
+                    None if np.isnan(start) else max(float(start) - live.now, 0.0),
+                    largest,
+                )
+            )
+        return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+    def _is_eligible(self, row: int) -> bool:
+        job = self._live.records[row]
+        begins_later = (job.eligible_time or 0) > self._live.state.now
+        return row not in self._held and not job.dependency and not begins_later
+
+    def _before(self) -> dict[int, tuple[int, float]]:
+        """Return how many eligible jobs, and core hours, stand before each eligible job.
+
+        They have a higher priority, or the same and an earlier submission, and share a partition.
+        """
+        jobs = self._jobs
+        priority, submit = jobs["priority"].to_list(), jobs["submit_time"].to_list()
+        hours = (jobs["tasks"] * jobs["core"] * jobs["requested_time"] / 3600.0).to_list()
+        eligible = [row for row in self._waiting if self._is_eligible(row)]
+        eligible.sort(key=lambda row: (-priority[row], submit[row], row))
+        # Jobs of one set of partitions are counted together: there are few sets.
+        counts: dict[frozenset[str], tuple[int, float]] = {}
+        found: dict[int, tuple[int, float]] = {}
+        for row in eligible:
+            own = frozenset(self._live.records[row].partitions)
+            shared = [each for names, each in counts.items() if names & own or names == own]
+            found[row] = sum(count for count, _ in shared), sum(hour for _, hour in shared)
+            count, hour = counts.get(own, (0, 0.0))
+            counts[own] = count + 1, hour + hours[row]
+        return found
+
+    def _largest_limit(self, row: int) -> float | None:
+        """Return the largest time limit, whole minutes, with which a job would start now; None if none would.
+
+        The limits are halved: the job starts with the returned one, and not with one that is a minute longer.
+        """
+        own = float(self._jobs["requested_time"][row])
+        if self._starts_now(row, own):
+            return own
+        if not self._starts_now(row, _MINUTE):
+            return None
+        least, most = 1, int(own // _MINUTE) + 1
+        while most - least > 1:
+            middle = (least + most) // 2
+            if self._starts_now(row, middle * _MINUTE):
+                least = middle
+            else:
+                most = middle
+        return least * _MINUTE
+
+    def _starts_now(self, row: int, limit: float) -> bool:
+        is_job = pl.int_range(pl.len()) == row
+        names = ("run_time", "requested_time", TIME_LIMIT)
+        columns = [pl.when(is_job).then(limit).otherwise(pl.col(name)).alias(name) for name in names]
+        starts = self._starts(self._live.with_jobs(self._jobs.with_columns(columns)), self._live.delay)
+        return bool(np.isfinite(starts[row]))
+
+    def _starts(self, workload: Workload, seconds: float) -> npt.NDArray[np.float64]:
+        """Return the starts of jobs in a simulation of so many seconds from now; NaN if later."""
+        simulation = self._live.simulation(workload)
+        simulation.run_until(self._live.now + seconds)
+        return simulation.result().outcome.start_time
+
 
 _TIMES = ("submit_time", "start_time", "end_time")
 _NAMES = ("user", "job_name")

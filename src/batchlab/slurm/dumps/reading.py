@@ -11,10 +11,9 @@ from batchlab.core.arguments import checked
 from batchlab.core.rules import number_of
 from batchlab.errors import DumpError, shown
 from batchlab.slurm.dumps.jobs import FORMAT, jobs_of_json, jobs_of_scontrol, jobs_of_squeue
-from batchlab.slurm.dumps.nodes import NODE_COMMANDS, read_nodes
+from batchlab.slurm.dumps.nodes import NODE_COMMANDS, RESERVATION_COMMANDS, read_nodes, read_reservations
 from batchlab.slurm.dumps.priorities import PRIORITY_COMMANDS, read_priorities
 from batchlab.slurm.dumps.records import checked_zone, read_source, release_of
-from batchlab.slurm.dumps.reservations import RESERVATION_COMMANDS, read_reservations
 from batchlab.slurm.dumps.state import LiveState
 
 if TYPE_CHECKING:

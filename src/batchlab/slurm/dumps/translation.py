@@ -18,8 +18,7 @@ from batchlab.policy.policy import CONFIGURED, Policy, as_policy
 from batchlab.simulation.initial_state import InitialState
 from batchlab.simulation.simulation import Simulation
 from batchlab.slurm import translate
-from batchlab.slurm.dumps.forecast import LiveForecast, past_jobs, with_past_jobs, with_starts
-from batchlab.slurm.dumps.outlook import Outlook
+from batchlab.slurm.dumps.forecast import LiveForecast, Outlook, past_jobs, with_past_jobs, with_starts
 from batchlab.slurm.dumps.rows import (
     MOST_SUGGESTED,
     Remarked,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from batchlab.errors import SystemDescriptionError
-from batchlab.slurm.configuration.lines import refuse
+from batchlab.slurm.configuration.values import refuse
 from batchlab.slurm.translation.machine import KILOBYTES
 from batchlab.system.accounts import ROOT, Account, FairShare, QualityOfService
 from batchlab.system.queues import Conditions, Limit

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from batchlab.core.node_ranges import ranges_of
 from batchlab.errors import SystemDescriptionError, one_line
 from batchlab.slurm.configuration.keys import at
-from batchlab.slurm.configuration.lines import refuse
-from batchlab.slurm.configuration.values import bounded_seconds
+from batchlab.slurm.configuration.values import bounded_seconds, refuse
 from batchlab.system.nodes import NodeGroup
 from batchlab.system.queues import Conditions, Partition
 from batchlab.workload.resource_names import resource_of

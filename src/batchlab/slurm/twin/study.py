@@ -12,13 +12,12 @@ import polars as pl
 from batchlab.core.arguments import checked
 from batchlab.core.text_tables import Table, render
 from batchlab.errors import TwinError, one_line, shown
-from batchlab.queueing.checks import positive, whole
+from batchlab.queueing.conversion import positive, whole
 from batchlab.queueing.intervals import block_bootstrap, confidence_level
 from batchlab.slurm.configuration.report import Differences, differences
-from batchlab.slurm.twin.log import checked_name
-from batchlab.slurm.twin.text import amount, amounts, unit_of, wrapped
+from batchlab.slurm.twin.fit_answer import amount, amounts, unit_of, wrapped
+from batchlab.slurm.twin.log import GROUPED_BY, STATISTICS, GroupedWaits, checked_name, groupings
 from batchlab.slurm.twin.twin import waits_of
-from batchlab.slurm.twin.waits import GROUPED_BY, STATISTICS, GroupedWaits, groupings
 from batchlab.workload import requests
 from batchlab.workload.run_events import logged_times
 
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
 
     from batchlab.queueing.intervals import Bootstrap
     from batchlab.result.result import Result
-    from batchlab.slurm.twin.text import Unit
+    from batchlab.slurm.twin.fit_answer import Unit
+    from batchlab.slurm.twin.log import GroupedBy, Grouping
     from batchlab.slurm.twin.twin import Twin
-    from batchlab.slurm.twin.waits import GroupedBy, Grouping
     from batchlab.workload import Workload
     from batchlab.workload.event_stream import EventStream
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Self
 
 from batchlab.errors import BridgeError, ClusterError, one_line
 from batchlab.slurm.virtual.clock import Clock, clock_of
-from batchlab.slurm.virtual.commands import account_commands, control_commands
 from batchlab.slurm.virtual.configuration import Configuration, equal_nodes, read_configuration
 from batchlab.slurm.virtual.layout import (
     CLUSTER_NAME,
@@ -27,7 +26,16 @@ from batchlab.slurm.virtual.layout import (
     user_name,
     write_slurmdbd,
 )
-from batchlab.slurm.virtual.processes import MARK, Daemons, claim_ports, find_programs, listens, version
+from batchlab.slurm.virtual.processes import (
+    MARK,
+    Daemons,
+    account_commands,
+    claim_ports,
+    control_commands,
+    find_programs,
+    listens,
+    version,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from batchlab.errors import BridgeError
 from batchlab.slurm.configuration.cluster import selection
 from batchlab.slurm.configuration.keys import key_table
-from batchlab.slurm.configuration.lines import Place
 from batchlab.slurm.configuration.reading import read_configuration as read_files
 from batchlab.slurm.configuration.settings import Settings, parse
-from batchlab.slurm.virtual.commands import ACCOUNTS, COMMANDS, control_commands, reservation_names
+from batchlab.slurm.configuration.values import Place
+from batchlab.slurm.virtual.processes import ACCOUNTS, COMMANDS, control_commands, reservation_names
 
 if TYPE_CHECKING:
     import os

@@ -14,7 +14,7 @@ import polars as pl
 
 from batchlab.options.overheads import Overheads
 from batchlab.policy.policy import Policy
-from batchlab.workload.logs.hostlist import hosts
+from batchlab.workload.logs.node_events import hosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

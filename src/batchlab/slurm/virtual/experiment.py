@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from batchlab.core.vocabulary import JOB_STATES, JobState
-from batchlab.slurm.virtual.commands import nodes_in, reservations_in
 from batchlab.slurm.virtual.controller_log import measure
 from batchlab.slurm.virtual.feed import feed
+from batchlab.slurm.virtual.processes import nodes_in, reservations_in
 from batchlab.slurm.virtual.submission import further_columns, left_out, rounding
 from batchlab.workload.logs.jobcomp import fields_in, records_in
 

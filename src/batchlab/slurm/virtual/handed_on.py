@@ -11,9 +11,16 @@ import polars as pl
 
 from batchlab.errors import BridgeError, one_line, shown, suggest
 from batchlab.workload import dependencies
-from batchlab.workload.arrays import ARRAY_ID, TASK_COLUMNS
 from batchlab.workload.columns import Attribute, attribute_in, columns_of, time_limits
-from batchlab.workload.dependencies import BEGIN_TIME, DEPENDENCY, DEPENDS_ON, JOB_NAME, targets_of
+from batchlab.workload.dependencies import (
+    ARRAY_ID,
+    BEGIN_TIME,
+    DEPENDENCY,
+    DEPENDS_ON,
+    JOB_NAME,
+    TASK_COLUMNS,
+    targets_of,
+)
 from batchlab.workload.node_columns import CONSTRAINT, Constraint, names_in
 from batchlab.workload.run_events import CANCELLED_AFTER
 

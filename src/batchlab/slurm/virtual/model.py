@@ -22,8 +22,7 @@ from batchlab.slurm.virtual.layout import write_model
 from batchlab.slurm.virtual.submission import further_columns
 from batchlab.system import read_system
 from batchlab.workload import Workload, dependencies
-from batchlab.workload.arrays import ARRAY_ID, ARRAY_INDEX
-from batchlab.workload.dependencies import DEPENDENCY
+from batchlab.workload.dependencies import ARRAY_ID, ARRAY_INDEX, DEPENDENCY
 from batchlab.workload.run_events import CANCELLED_AFTER
 
 if TYPE_CHECKING:

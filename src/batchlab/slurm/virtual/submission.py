@@ -10,7 +10,7 @@ import polars as pl
 
 from batchlab.errors import BridgeError
 from batchlab.slurm.virtual.handed_on import CORES, LIMIT, SUBMIT, handed_on, table_of
-from batchlab.workload.arrays import TASK_COLUMNS
+from batchlab.workload.dependencies import TASK_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,18 +9,22 @@ from batchlab.errors import WorkloadError
 from batchlab.workload import reasons
 from batchlab.workload.columns import TIME_LIMIT
 from batchlab.workload.header import Header
-from batchlab.workload.logs import chunks
-from batchlab.workload.logs.attempts import expanded, highest, joined, numbered, with_parts
-from batchlab.workload.logs.hostlist import names_of
+from batchlab.workload.logs import quantities
+from batchlab.workload.logs.node_events import names_of
 from batchlab.workload.logs.outcomes import (
     STATUS_OF,
+    expanded,
+    highest,
     is_ended,
+    joined,
     note_run_events,
     note_unknown,
+    numbered,
     with_begin_times,
     with_dependency,
     with_ends,
     with_limits,
+    with_parts,
     word,
 )
 from batchlab.workload.logs.quantities import ASKED, asked_columns
@@ -117,7 +121,7 @@ def workload_of(records: pl.DataFrame, log: OpenLog, header: Mapping[str, object
     jobs = _with_requests(with_limits(jobs, notes, reading), notes, reading)
     jobs = log.refuse(jobs, pl.col("tasks") >= 1, "tasks", reasons.PROCESSORS)
     generic = [*asked_columns(jobs.columns)]
-    jobs = chunks.with_chunks(jobs, notes, reading)
+    jobs = quantities.with_chunks(jobs, notes, reading)
     for remark, where in (
         (_EARLY_START, pl.col("start") < pl.col("submit")),
         (COMPONENT, pl.col("component").is_not_null()),
@@ -291,10 +295,10 @@ _MORE: Mapping[str, pl.DataType] = {
     "logged_dependency": pl.String(),
     "requested_nodes": pl.Int64(),
     "requested_gpus": pl.Int64(),
-    chunks.CHUNKS: pl.Float64(),
-    chunks.MOST_PER_NODE: pl.Float64(),
-    chunks.WHOLE: pl.Boolean(),
-    chunks.MEMORY: pl.Float64(),
+    quantities.CHUNKS: pl.Float64(),
+    quantities.MOST_PER_NODE: pl.Float64(),
+    quantities.WHOLE: pl.Boolean(),
+    quantities.MEMORY: pl.Float64(),
     "allocated_nodes": pl.Int64(),
     "exit_code": pl.Int64(),
     "exit_signal": pl.Int64(),
@@ -336,7 +340,7 @@ def records_of_rows(rows: Iterable[Row]) -> pl.DataFrame:
         }
     )
     processors = pl.coalesce(pl.when(pl.col(name) >= 1).then(name) for name in ("requested", "allocated"))
-    of_one = (pl.col(chunks.MEMORY) / processors).ceil()
+    of_one = (pl.col(quantities.MEMORY) / processors).ceil()
     table = table.with_columns(pl.coalesce("memory", of_one).alias("memory"))
     if (table["requested_gpus"] > 0).any():
         table = table.with_columns(pl.col("requested_gpus").cast(pl.Float64).alias(f"{ASKED}gpu"))

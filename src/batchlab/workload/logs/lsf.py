@@ -14,7 +14,7 @@ from typing import Literal, Unpack, get_args
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.workload.logs import chunks
+from batchlab.workload.logs import quantities
 from batchlab.workload.logs.jobs import Row, instant, records_of_rows, whole, workload_of
 from batchlab.workload.logs.reading import AccountingKeywords, OpenLog, Reading, opened, takes
 from batchlab.workload.source import LogSource
@@ -389,7 +389,7 @@ def _row(line: int, record: LsfRecord, hosts: Mapping[str, int], needs: Requirem
         "state": _state(record, start),
         "requested": asked,
         "allocated": given,
-        chunks.MEMORY: needs.memory.of_job(asked, counted) if needs.memory and asked else None,
+        quantities.MEMORY: needs.memory.of_job(asked, counted) if needs.memory and asked else None,
         "user": record["user"],
         "job_name": record["name"] or None,
         "queue": record["queue"],
@@ -398,10 +398,10 @@ def _row(line: int, record: LsfRecord, hosts: Mapping[str, int], needs: Requirem
         "application": record["application"] or None,
         "logged_dependency": record["dependency"] or None,
         "requested_nodes": nodes,
-        chunks.CHUNKS: nodes if nodes == 1 or gpus else None,
-        chunks.MOST_PER_NODE: asked if nodes == 1 else per_node,
+        quantities.CHUNKS: nodes if nodes == 1 or gpus else None,
+        quantities.MOST_PER_NODE: asked if nodes == 1 else per_node,
         "requested_gpus": gpus,
-        chunks.WHOLE: bool((whole(record["options"]) or 0) & _EXCLUSIVE),
+        quantities.WHOLE: bool((whole(record["options"]) or 0) & _EXCLUSIVE),
         "allocated_nodes": len(hosts) or None,
         "node_list": ",".join(hosts) or None,
         "exit_code": None if status is None else status >> 8,

@@ -8,7 +8,7 @@ from typing import Unpack
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.workload.logs import chunks
+from batchlab.workload.logs import quantities
 from batchlab.workload.logs.jobs import Row, instant, records_of_rows, whole, workload_of
 from batchlab.workload.logs.reading import AccountingKeywords, OpenLog, Reading, opened, takes
 from batchlab.workload.source import LogSource
@@ -159,7 +159,7 @@ def _row(line: int, fields: Sequence[str], state: str) -> Row:
         "state": state,
         "requested": processors,
         "allocated": given * per_task if given and start is not None else None,
-        chunks.MEMORY: memory * _KILOBYTES * tasks if memory and tasks else None,
+        quantities.MEMORY: memory * _KILOBYTES * tasks if memory and tasks else None,
         "user": _known(fields[3]),
         "group": _known(fields[4]),
         "queue": _known(fields[7].strip("[]").partition(":")[0]),
@@ -169,7 +169,7 @@ def _row(line: int, fields: Sequence[str], state: str) -> Row:
         "application": _known(fields[26]),
         "constraint": "&".join(_names(fields[19], "[]")) or None,
         "requested_nodes": asked,
-        chunks.MOST_PER_NODE: per_node * per_task if per_node else _share(processors, asked),
+        quantities.MOST_PER_NODE: per_node * per_task if per_node else _share(processors, asked),
         "allocated_nodes": len(hosts) or None,
         "node_list": ",".join(hosts) or None,
     }

@@ -7,8 +7,8 @@ from typing import Unpack
 import polars as pl
 
 from batchlab.errors import WorkloadError
-from batchlab.workload.logs.hostlist import hosts
 from batchlab.workload.logs.jobs import workload_of
+from batchlab.workload.logs.node_events import hosts
 from batchlab.workload.logs.pbs_records import ATTRIBUTES, PAUSE, WANTED, Request, records_of, whole_number
 from batchlab.workload.logs.reading import AccountingKeywords, OpenLog, Reading, opened, takes
 from batchlab.workload.source import LogSource

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from batchlab.workload.logs import chunks, quantities
+from batchlab.workload.logs import quantities
 from batchlab.workload.logs.clock import SHIFTED, Instants, instants, settled
 from batchlab.workload.logs.quantities import ASKED, kilobytes_of
 from batchlab.workload.logs.reading import OpenLog
@@ -385,7 +385,7 @@ def records_of(
         pl.col("asked nodes").alias("requested_nodes"),
         pl.col("asked gpus").alias("requested_gpus"),
         *_shape(asked),
-        pl.col("asked memory").alias(chunks.MEMORY),
+        pl.col("asked memory").alias(quantities.MEMORY),
         pl.col("unique_node_count").cast(pl.Int64, strict=False).alias("allocated_nodes"),
         pl.coalesce("exec_host", "exec_vnode").alias("node_list"),
         *_outcome(processors),
@@ -396,9 +396,9 @@ def _shape(asked: pl.DataFrame) -> list[pl.Series]:
     """Return the distribution of jobs over nodes, and the totals of generic resources."""
     gpus = [asked["gpus"].cast(pl.Float64).alias(f"{ASKED}gpu")] if (asked["gpus"] > 0).any() else []
     return [
-        asked["chunks"].alias(chunks.CHUNKS),
-        asked["tasks_per_node"].alias(chunks.MOST_PER_NODE),
-        asked["exclusive"].alias(chunks.WHOLE),
+        asked["chunks"].alias(quantities.CHUNKS),
+        asked["tasks_per_node"].alias(quantities.MOST_PER_NODE),
+        asked["exclusive"].alias(quantities.WHOLE),
         *gpus,
     ]
 

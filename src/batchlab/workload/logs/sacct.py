@@ -16,8 +16,8 @@ import polars as pl
 from batchlab.core.rules import is_finite
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload.formats import warn_of_data_set
-from batchlab.workload.logs.attempts import STEP, is_step
 from batchlab.workload.logs.jobs import is_in_bounds, workload_of
+from batchlab.workload.logs.outcomes import STEP, is_step
 from batchlab.workload.logs.quantities import clock_of
 from batchlab.workload.logs.reading import OpenLog, Reading, SacctKeywords, opened, takes
 from batchlab.workload.logs.slurm_records import WANTED, header_of, records_of

@@ -12,7 +12,7 @@ from typing import Literal, Unpack, get_args
 import polars as pl
 
 from batchlab.errors import WorkloadError, shown
-from batchlab.workload.logs import chunks
+from batchlab.workload.logs import quantities
 from batchlab.workload.logs.jobs import Row, amount, instant, records_of_rows, whole, workload_of
 from batchlab.workload.logs.reading import AccountingKeywords, OpenLog, Reading, opened, takes
 from batchlab.workload.source import LogSource
@@ -298,7 +298,7 @@ def _row(attempt: _Attempt, site: _Site) -> Row:
         "state": _state(failed, status, _deleted(fields), run, limit),
         "requested": slots,
         "allocated": slots if started else None,
-        chunks.MEMORY: site.of_job(kilobytes_of(category.first(site.memory)), slots or 1, hosts or 1),
+        quantities.MEMORY: site.of_job(kilobytes_of(category.first(site.memory)), slots or 1, hosts or 1),
         "user": fields[3],
         "group": fields[2],
         "job_name": fields[4],
@@ -307,8 +307,8 @@ def _row(attempt: _Attempt, site: _Site) -> Row:
         "reservation": category.reservation,
         "requested_nodes": 1 if fields[33] == _NONE else None,
         "requested_gpus": None if gpus is None else math.ceil(gpus),
-        chunks.CHUNKS: 1 if fields[33] == _NONE and slots != 1 else None,
-        chunks.WHOLE: category.exclusive,
+        quantities.CHUNKS: 1 if fields[33] == _NONE and slots != 1 else None,
+        quantities.WHOLE: category.exclusive,
         "allocated_nodes": hosts if started else None,
         "node_list": ",".join(attempt.hosts) if started and hosts else None,
         "exit_code": 0 if _is_signal(status) else status,

@@ -5,7 +5,7 @@ import re
 
 import polars as pl
 
-from batchlab.workload.logs import chunks, quantities
+from batchlab.workload.logs import quantities
 from batchlab.workload.logs.clock import SHIFTED, instants, settled
 from batchlab.workload.logs.outcomes import OF_PARTITION
 from batchlab.workload.logs.quantities import asked_columns, with_totals
@@ -172,14 +172,16 @@ def _requests() -> list[pl.Expr | str]:
     by_task = line.str.extract(_LINE_PROCESSORS_PER_TASK).cast(pl.Float64).fill_null(1.0)
     field = pl.col("exclusive").str.strip_chars().str.to_uppercase().is_in([*_EXCLUSIVE])
     return [
-        pl.coalesce("requested_nodes", line.str.extract(_LINE_NODES).cast(pl.Float64)).alias(chunks.NODES),
-        (line.str.extract(_LINE_TASKS_PER_NODE).cast(pl.Float64) * by_task).alias(chunks.MOST_PER_NODE),
+        pl.coalesce("requested_nodes", line.str.extract(_LINE_NODES).cast(pl.Float64)).alias(
+            quantities.NODES
+        ),
+        (line.str.extract(_LINE_TASKS_PER_NODE).cast(pl.Float64) * by_task).alias(quantities.MOST_PER_NODE),
         (field.fill_null(value=False) | line.str.contains(_LINE_EXCLUSIVE).fill_null(value=False)).alias(
-            chunks.WHOLE
+            quantities.WHOLE
         ),
         "memory",
-        chunks.MEMORY,
-        chunks.WHOLE_MEMORY,
+        quantities.MEMORY,
+        quantities.WHOLE_MEMORY,
     ]
 
 
@@ -212,12 +214,16 @@ def _memory(table: pl.DataFrame) -> pl.DataFrame:
         .then("sound")
         .alias("shared"),
     ).with_columns(
-        pl.when(pl.col("by_processor").is_null()).then(pl.coalesce("shared", "of_job")).alias(chunks.MEMORY)
+        pl.when(pl.col("by_processor").is_null())
+        .then(pl.coalesce("shared", "of_job"))
+        .alias(quantities.MEMORY)
     )
     return read.select(
-        pl.coalesce("by_processor", pl.col(chunks.MEMORY) / pl.col("processors")).ceil().alias("memory"),
-        chunks.MEMORY,
-        (pl.coalesce("flagged", "amount", "of_job") == 0).fill_null(value=False).alias(chunks.WHOLE_MEMORY),
+        pl.coalesce("by_processor", pl.col(quantities.MEMORY) / pl.col("processors")).ceil().alias("memory"),
+        quantities.MEMORY,
+        (pl.coalesce("flagged", "amount", "of_job") == 0)
+        .fill_null(value=False)
+        .alias(quantities.WHOLE_MEMORY),
     )
 
 
