@@ -218,7 +218,7 @@ def test_words_are_checked(several: list[bl.Result]) -> None:
     for plot, arguments, message in wrong:
         with pytest.raises(ResultError, match=message):
             plot(several, **arguments)
-    with pytest.raises(ResultError, match=r"start = 5\.0 s, end = 5\.0 s; must be .* the later one"):
+    with pytest.raises(ResultError, match=r"start = 5\.0 s, end=5\.0 s; must be .* the later one"):
         bl.plot.gantt(several[0], start=5.0, end=5.0)
     with pytest.raises(ResultError, match="time = nan s; must be a number"):
         bl.plot.allocation_map(several[0], time=np.nan)

@@ -159,7 +159,7 @@ def time_span(placed: Placements, start: float | None, end: float | None) -> tup
         raise ResultError(
             f"start = {shown(first)} s, ",
             Argument("end", shown(last)),
-            "; must be seconds, and the end the later one.",
+            " s; must be seconds, and the end the later one.",
         )
     return first, last
 
