@@ -91,7 +91,7 @@ def test_single() -> None:
     """Plots of one result take the first replication, and refuse several groups."""
     first = run("random", seed=1)
     assert single([first, run("random", seed=2)]) is first
-    with pytest.raises(ResultError, match=r"results holds 2 groups \(easy, fcfs\); this plot shows one"):
+    with pytest.raises(ResultError, match=r"results: 2 groups \(easy, fcfs\); this plot shows one"):
         single([run(), run("fcfs")])
 
 
