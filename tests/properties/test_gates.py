@@ -13,21 +13,23 @@ import pytest
 from batchlab.core.vocabulary import GATES
 from support.combinations import UNSEEN, Combinations
 from support.event_cases import delayed, eventful
+from support.initial_cases import begun_case, handmade_gate_differences
 from support.limit_cases import with_time_limits
 from support.preemption_cases import preempting
 from support.queue_cases import limited, queued, reserved
 from support.schedule_cases import Case, grouped
-from support.schedule_runs import expected_gates, fail_if_different, gate_differences
+from support.schedule_runs import expected_gates, fail_if_different, gate_differences, rows_of
 from support.sleep_cases import sleeping
 
 if TYPE_CHECKING:
     from random import Random
 
 CASES = 300
+BEGUN_CASES = 180
 CHUNKS = 6
 ENOUGH = 3
-RARE = ("promised", "policy", "allocator")
-"""Gates of victims after their grace time, and of policies in Python, which the reference does not have."""
+RARE = ("promised", "policy", "allocator", "before_state")
+"""Gates of victims after their grace time, of states, and of policies in Python, which have no reference."""
 # `BATCHLAB_CASES=10000 pytest -m campaign tests/properties/test_gates.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "2000"))
 CAMPAIGN_CHUNK = 250
@@ -59,22 +61,44 @@ def test_every_gate(chunk: int) -> None:
 
 def test_gates_add_up() -> None:
     """The rows of a job that starts once go from its submission to its start, and nothing is between them."""
-    seen: Counter[str] = Counter()
+    seen, moved = Counter[str](), Counter[str]()
     for number in range(0, CASES, 3):
         case = EXPLAINED.sample(number)
         interrupted: list[object] = []
         outcomes = case.expected(interrupted)  # type: ignore[arg-type]  # rows are read only
         again = {each.row for each in interrupted}  # type: ignore[attr-defined]  # as above
         rows = defaultdict(list)
-        for row in expected_gates(case):
+        gates = expected_gates(case)
+        for row in rows_of(gates):
             rows[row[0]].append(row)
             seen[row[3]] += 1
+        for *_, cause, about in gates.promises.intervals():
+            rule = f"{case.backfill}{min(case.reservations, 2)}"
+            moved.update([rule, *cause.split("+"), "one job" if about is not None else "several"])
         for job, outcome in zip(case.jobs, outcomes, strict=True):
             if outcome.start_time is not None and job.row not in again:
                 own = rows[job.row]
                 bounds = [bound for _, start, end, *_ in own for bound in (-start, end or 0.0)]
                 assert fsum(bounds) == fsum((outcome.start_time, -job.submit_time))
     assert not [gate for gate in GATES if gate not in RARE and seen[gate] < ENOUGH], seen
+    usual = ("end", "arrival", "job", "node", "reservation", "one job", "several")
+    assert not [each for each in (*usual, "conservative1", "easy1", "easy2") if moved[each] < ENOUGH], moved
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_initial_states(chunk: int) -> None:
+    """The same in runs that begin in a state made by hand."""
+    for number in range(chunk, BEGUN_CASES, CHUNKS):
+        check_begun(number)
+
+
+def check_begun(number: int) -> None:
+    """Fail where gates or promised starts differ in a run that begins in a state."""
+    case = replace(EXPLAINED.sample(number), node_events=(), predictor="requested", sleep=None)
+    begun, state = begun_case(case, number)
+    found = handmade_gate_differences(begun, state)
+    if found:
+        pytest.fail("\n".join([f"begun case {number}", *found]), pytrace=False)
 
 
 @pytest.mark.campaign
@@ -83,3 +107,4 @@ def test_many_gates(chunk: int) -> None:
     """The same for cases that no one has seen."""
     for number in range(UNSEEN + chunk, UNSEEN + min(chunk + CAMPAIGN_CHUNK, CAMPAIGN)):
         fail_if_different(f"case {number}", EXPLAINED.sample(number), gate_differences)
+        check_begun(number)

@@ -68,8 +68,12 @@ def test_coverage() -> None:
         states.update(each.state for each in state.jobs)
         states["chosen"] += any(each.state == "running" and each.placement is None for each in state.jobs)
         states["drained"] += bool(state.drained)
+        submit = {job.row: job.submit_time for job in case.jobs}
+        states["fixed"] += any(each.priority is not None for each in state.jobs)
+        to_come = (each for each in state.jobs if submit[each.row] > state.time)
+        states["fixed ahead"] += any(each.priority is not None for each in to_come)
     assert min(rules[rule] for rule in BACKFILLS) > 20
-    names = ("running", "queued", "held", "completed", "killed", "chosen", "drained")
+    names = ("running", "queued", "held", "completed", "killed", "chosen", "drained", "fixed", "fixed ahead")
     assert min(states[name] for name in names) > 20
 
 

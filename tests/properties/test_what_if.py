@@ -14,6 +14,7 @@ import pytest
 
 import batchlab as bl
 from properties.test_why import WAITING
+from reference import ExternalEvent
 from support.combinations import UNSEEN
 from support.schedule_runs import (
     differences,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 CASES = 160
 CHUNKS = 4
-KINDS = ("requested_time", "tasks", "submit_time", "exact_estimates", "without", "limit")
+KINDS = ("requested_time", "tasks", "submit_time", "exact_estimates", "without", "limit", "priority")
 # `BATCHLAB_CASES=5000 pytest -m campaign tests/properties/test_what_if.py`
 CAMPAIGN = int(os.environ.get("BATCHLAB_CASES", "2000"))
 
@@ -60,6 +61,11 @@ def check(number: int) -> Counter[str]:
         expected_case = with_job(case, row, exempt_from_limits=True)
         expected = result_of(expected_case)
         fail_if_different(f"case {number}", expected_case, differences)
+    elif kind == "priority":
+        value = float(rng.choice((-5, 0, 1, 1000)))
+        found, expected_case = why.what_if(priority=value), with_priority(case, row, value)
+        expected = result_of(expected_case)
+        fail_if_different(f"case {number}", expected_case, differences)
     elif kind == "exact_estimates":
         found = why.what_if(exact_estimates=True)
         expected = result_of(with_job(case, row, requested_time=own_run_time(job), time_limit=job.limit))
@@ -83,6 +89,13 @@ def with_job(case: Case, row: int, **values: Any) -> Case:  # noqa: ANN401  # th
     """Change one job of a case."""
     jobs = tuple(replace(job, **values) if job.row == row else job for job in case.jobs)
     return replace(case, jobs=jobs)
+
+
+def with_priority(case: Case, row: int, value: float) -> Case:
+    """Fix the priority of one job of a case long before its submission."""
+    others = [each for each in case.events if (each.kind, each.row) != ("priority", row)]
+    begin = min([job.submit_time for job in case.jobs] + [each.time for each in others])
+    return replace(case, events=(ExternalEvent(begin - 7, "priority", row, value=value), *others))
 
 
 def without(case: Case, row: int) -> bl.Result:
@@ -114,6 +127,22 @@ def test_changed_runs(chunk: int) -> None:
         seen += check(number)
     assert sum(seen[kind] for kind in KINDS) >= 5
     assert seen["moved"]
+
+
+def test_the_priority_of_the_order() -> None:
+    """A job that is given the priority that it has moves no job."""
+    seen = 0
+    for number in range(CASES):
+        case = WAITING.sample(number)
+        if case.order != "fcfs" or case.node_events or any(each.kind == "priority" for each in case.events):
+            continue
+        result = result_of(case)
+        for row, submit, start in result.jobs.select("job_id", "submit_time", "start_time").iter_rows():
+            if start is not None and start > submit and any(map(any, case.machine.capacity)):
+                found = result.why(row).what_if(priority=0)
+                assert (found.earlier, len(found.jobs)) == (0, 0), (number, row)
+                seen += 1
+    assert seen > CASES // 4
 
 
 @pytest.mark.campaign

@@ -31,6 +31,17 @@ def absent_nodes(events: Sequence[ExternalEvent]) -> frozenset[int]:
 
 def take(kernel: Kernel, event: ExternalEvent) -> bool:
     """Let an event happen; tell whether it applied."""
+    applied = happens(kernel, event)
+    if applied and event.kind not in CLOSING | OPENING:
+        kind = "job" if event.row is not None else event.kind
+        kind = "scheduler" if kind.startswith("scheduler") else kind
+        kind = "reservation" if kind in {"reserve", "unreserve"} else kind
+        kernel.state.causes.add(kernel.state.now, kind, event.row)
+    return applied
+
+
+def happens(kernel: Kernel, event: ExternalEvent) -> bool:
+    """Let an event happen; tell whether it applied."""
     if event.kind in CLOSING | OPENING:
         return change_nodes(kernel, event)
     if event.kind in {"scheduler_stop", "scheduler_start"}:
@@ -107,6 +118,8 @@ def change_nodes(kernel: Kernel, event: ExternalEvent) -> bool:
         closed = before | {node} if event.kind in CLOSING else before - {node}
         state.machine = replace(state.machine, closed=closed)
         changed = closed != before
+        if changed:
+            state.causes.add(state.now, "node")
         if changed and state.sleep is not None:
             state.sleep.touch([node], state.now)
         for victim in victims(state, node) if event.kind == "down" else []:
@@ -181,7 +194,10 @@ def cancel_job(kernel: Kernel, job: Job) -> bool:
     elif running is not None and job.until is not None:
         kernel.state.disturbed = True
         kernel.kill(running, "cancelled")
-    return waiting is not None or (running is not None and job.until is not None)
+    applied = waiting is not None or (running is not None and job.until is not None)
+    if applied:
+        kernel.state.causes.add(kernel.state.now, "job", job.row)
+    return applied
 
 
 def change_limit(kernel: Kernel, job: Job, seconds: float) -> bool:
@@ -219,14 +235,14 @@ def is_alive(kernel: Kernel, job: Job) -> bool:
 
 
 def give_priority(kernel: Kernel, job: Job, value: float | None) -> bool:
-    """Fix the priority of a job that has been submitted and is not over, or leave it to the order again."""
-    state = kernel.state
-    if not is_alive(kernel, job):
+    """Fix the priority of a job that is not over, or leave it to the order again."""
+    state, is_to_come = kernel.state, job in kernel.to_come
+    if not (is_to_come or is_alive(kernel, job)):
         return False
     if value is None:
         state.fixed.pop(job.row, None)
     else:
         state.fixed[job.row] = value
     state.keys.pop(job.row, None)
-    state.disturbed = True
+    state.disturbed |= not is_to_come
     return True

@@ -8,6 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from reference.backfill import fits_at, reserve_beside, until_now
+from reference.causes import Cause
 from reference.limits import FALLEN, OUT_OF_TIME, over_limit
 from reference.partitions import Closed, place_of
 from reference.plan import Rectangle, room_at
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reference.dependencies import Waiting
+    from reference.initial_state import InitialState
+    from reference.kernel import Kernel
     from reference.model import Job, Placement, Reservation
     from reference.state import State
 
@@ -36,8 +39,8 @@ class Gate:
     hole: float | None = field(default=None, compare=False)
 
 
-Promise = tuple[int, float, float | None, float]
-"""Row, begin, end and the promised start."""
+Promise = tuple[int, float, float | None, float, str, int | None]
+"""Row, begin, end, the promised start, and what happened when the promise was made, with its job."""
 Interval = tuple[int, float, float | None, Gate]
 """Row, begin, end and gate."""
 Closing = tuple["Job", str | None, frozenset[int]]
@@ -50,34 +53,37 @@ _PLACES = ("unavailable", "resources", "window")
 class Promises:
     """The promised starts of waiting jobs after the passes of each instant."""
 
-    instants: list[tuple[float, dict[int, float]]] = field(default_factory=list)
+    instants: list[tuple[float, dict[int, float], Cause]] = field(default_factory=list)
 
-    def look(self, state: State, *, stopped: bool) -> None:
-        """Note which start the plan of conservative has for each job of the queue.
+    def look(self, state: State, arrivals: Iterable[int], *, stopped: bool) -> None:
+        """Note the instants of the reservations of jobs of the queue: all of conservative, those of easy.
 
-        While the scheduler is stopped, the promises of the jobs in the queue stand.
+        While the scheduler is stopped, the promises of the jobs in the queue stand. `arrivals` are the rows
+        of the jobs that have entered the queue at this instant.
         """
-        planned = {
-            job.row: state.reservations[job.row].start for job in state.queue if job.row in state.reservations
-        }
+        reserved = {**{each.job.row: each for each in state.reserved}, **state.reservations}
+        planned = {job.row: reserved[job.row].start for job in state.queue if job.row in reserved}
         if stopped:
             known = self.instants[-1][1] if self.instants else {}
             planned = {job.row: known[job.row] for job in state.queue if job.row in known}
         if self.instants and self.instants[-1][0] == state.now:
             self.instants.pop()
-        self.instants.append((state.now, {row: start for row, start in planned.items() if start < inf}))
+        finite = {row: start for row, start in planned.items() if start < inf}
+        self.instants.append((state.now, finite, state.causes.at(state.now, arrivals)))
 
     def intervals(self) -> list[Promise]:
         """Return the times during which a promise stood, by row and time; those that go on have no end."""
-        current, over = dict[int, tuple[float, float]](), list[Promise]()
-        for now, promises in self.instants:
-            for row, (since, promised) in list(current.items()):
+        current, over = dict[int, tuple[float, float, Cause]](), list[Promise]()
+        for now, promises, cause in self.instants:
+            for row, (since, promised, made) in list(current.items()):
                 if promises.get(row) != promised:
-                    over.append((row, since, now, promised))
+                    over.append((row, since, now, promised, *made))
                     del current[row]
             for row, promised in promises.items():
-                current.setdefault(row, (now, promised))
-        going_on: list[Promise] = [(row, since, None, promised) for row, (since, promised) in current.items()]
+                current.setdefault(row, (now, promised, cause))
+        going_on: list[Promise] = [
+            (row, since, None, promised, *made) for row, (since, promised, made) in current.items()
+        ]
         return sorted([*over, *going_on], key=lambda each: each[:2])
 
 
@@ -94,8 +100,9 @@ class Gates:
         self, state: State, waiting: Waiting, rule: tuple[str, int], seen: set[int], *, stopped: bool
     ) -> None:
         """Look at the jobs after a pass, and at the plan; `seen` are the rows that the pass has seen."""
-        self.promises.look(state, stopped=stopped)
         self.entered = {row: self.entered.get(row, state.now) for row in sorted(seen)}
+        arrivals = [row for row, time in self.entered.items() if time == state.now]
+        self.promises.look(state, arrivals, stopped=stopped)
         gates = {job.row: Gate(need_of(job, state, waiting)) for job in waiting.submitted}
         gates |= dict.fromkeys(state.held, Gate("held"))
         gates |= Look(state, *rule, self.entered, stopped).gates()
@@ -106,6 +113,16 @@ class Gates:
                     self.over.append((row, since, state.now, gate))
         for row, gate in gates.items():
             self.current.setdefault(row, (gate, state.now))
+
+    def begin(self, kernel: Kernel, given: InitialState) -> None:
+        """Begin in a state: jobs have waited before, until they started or until the first pass."""
+        jobs = {job.row: job for job in kernel.jobs}
+        for each in given.jobs:
+            until = each.end if each.start is None else each.start
+            if until is not None and until > jobs[each.row].submit_time:
+                self.over.append((each.row, jobs[each.row].submit_time, until, Gate("before_state")))
+        for job in [*kernel.state.queue, *kernel.waiting.submitted, *kernel.state.held.values()]:
+            self.current[job.row] = Gate("before_state"), job.submit_time
 
     def intervals(self) -> list[Interval]:
         """Return all intervals by row and time; those that go on have no end."""

@@ -21,7 +21,10 @@ END, SUBMISSION, FLASH, START = range(4)
 
 @dataclass(frozen=True)
 class InitialJob:
-    """What a state says of a job; `reserved` is the instant and the nodes of its reservation."""
+    """What a state says of a job; `reserved` is the instant and the nodes of its reservation.
+
+    `priority` is the one that is fixed.
+    """
 
     row: int
     state: str
@@ -30,6 +33,7 @@ class InitialJob:
     placement: Placement | None = None
     saved: float = 0.0
     reserved: tuple[float, Placement] | None = None
+    priority: float | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ def begin_in(kernel: Kernel, given: InitialState) -> None:
     """Begin a simulation in a state."""
     state, named = kernel.state, {each.row: each for each in given.jobs}
     state.holds |= {each.row for each in given.jobs if each.state == "held"}
+    state.fixed |= {each.row: each.priority for each in given.jobs if each.priority is not None}
     steps = steps_until(kernel, given)
     while steps:
         pass_time(kernel, steps[0][0])

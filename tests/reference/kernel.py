@@ -191,6 +191,7 @@ class Kernel:
             running.holds = running.end < self.state.expected_end(running)
             self.state.given_back |= not running.holds
             if not running.holds:
+                self.state.causes.add(self.state.now, "end", running.job.row)
                 self.state.allocator.freed(running.placement)
         self.state.ends_are_taken = True
         if is_due and not is_looked_at and not ending and not self.submissions():
@@ -443,6 +444,10 @@ class Kernel:
             rule = self.backfill, self.reservations
             self.gates.look(self.state, self.waiting, rule, seen, stopped=self.stopped)
 
+    def look_while_stopped(self) -> None:
+        if self.stopped:
+            self.look_at_gates({job.row for job in self.state.queue})
+
     def end_cancelled(self) -> None:
         """End the jobs that were cancelled for another; the pass that goes on sees what that lets in."""
         for running in self.state.cancelled:
@@ -456,6 +461,7 @@ class Kernel:
         state, is_over = self.state, False
         if self.entered:
             getattr(self, order_at_instant)()
+            self.look_while_stopped()
         while (instant := self.next_instant()) < inf:
             state.now = instant
             if state.priorities:
@@ -463,8 +469,7 @@ class Kernel:
             if state.sleep is not None:
                 state.sleep.advance(state)
             getattr(self, order_at_instant)()
-            if self.stopped:
-                self.look_at_gates({job.row for job in state.queue})
+            self.look_while_stopped()
             if state.sleep is not None:
                 state.sleep.decide(state)
                 # Node events to come keep no run going whose jobs are done.
@@ -535,6 +540,8 @@ def simulate(
     state.machine = replace(machine, closed=machine.closed | absent_nodes(kernel.events), unknown=unknown)
     if initial is not None:
         begin_in(kernel, initial)
+        if gates is not None:
+            gates.begin(kernel, initial)
     kernel.run(order_at_instant)
     may_wait = (
         node_events

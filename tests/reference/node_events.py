@@ -10,21 +10,7 @@ from reference.state import Running, State
 
 def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> None:
     """Change the machine; an event that changes nothing is no disturbance."""
-    before = state.machine
-    closed, withheld = before.closed, dict(before.withheld)
-    match event.act:
-        case "close":
-            closed |= {event.node}
-        case "open":
-            closed -= {event.node}
-        case "withhold":
-            withheld[event.node] = event.amounts
-    nothing = tuple(0 for _ in before.resources)
-    withheld = {node: amounts for node, amounts in withheld.items() if amounts != nothing}
-    state.machine = replace(before, closed=closed, withheld=withheld)
-    state.disturbed |= state.machine != before
-    if state.sleep is not None:
-        state.sleep.touch(closed ^ before.closed, state.now)
+    change(state, event)
     if event.act == "close" and event.running_jobs != "stay":
         for victim in victims(state, event.node):
             if event.running_jobs == "keep" and victim.phase == "suspending":
@@ -37,6 +23,27 @@ def apply(state: State, event: NodeEvent, kill: Callable[[Running], None]) -> No
                 state.suspend(victim)
             else:
                 state.cut_short(victim, kill, saved=saved(state, victim, event))
+
+
+def change(state: State, event: NodeEvent) -> None:
+    """Close or open a node, or withhold amounts of it."""
+    before = state.machine
+    closed, withheld = before.closed, dict(before.withheld)
+    match event.act:
+        case "close":
+            closed |= {event.node}
+        case "open":
+            closed -= {event.node}
+        case "withhold":
+            withheld[event.node] = event.amounts
+    nothing = tuple(0 for _ in before.resources)
+    withheld = {node: amounts for node, amounts in withheld.items() if amounts != nothing}
+    state.machine = replace(before, closed=closed, withheld=withheld)
+    if state.machine != before:
+        state.disturbed = True
+        state.causes.add(state.now, "node")
+    if state.sleep is not None:
+        state.sleep.touch(closed ^ before.closed, state.now)
 
 
 def victims(state: State, node: int) -> list[Running]:

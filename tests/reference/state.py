@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from reference.allocators import Allocator
+from reference.causes import Causes
 from reference.model import (
     Interruption,
     Job,
@@ -143,6 +144,7 @@ class State:
     fixed: dict[int, float] = field(default_factory=dict)
     sleep: Sleeping | None = None
     booted: bool = False
+    causes: Causes = field(default_factory=Causes)
 
     def estimate(self, job: Job) -> float:
         """Give what schedulers take a job's run time to be."""
@@ -252,6 +254,7 @@ class State:
         else:
             self.begin_work(running)
         self.queue.remove(job)
+        self.causes.add(self.now, "start", job.row)
         self.fallen.pop(job.row, None)
         self.started.add(job.row)
         self.reservations.pop(job.row, None)
@@ -427,6 +430,7 @@ class State:
     def leave(self, running: Running) -> None:
         """Let a job run no more; `past` keeps what ran until when."""
         self.given_back |= running.holds
+        self.causes.add(self.now, "end", running.job.row)
         self.running.remove(running)
         self.past.append((running, self.now))
         if running.holds:

@@ -276,6 +276,7 @@ def test_requests_with_which_it_would_start_earlier() -> None:
         ({"job_id": 2}, "'job_id' cannot be changed"),
         ({"tasks": "two"}, "tasks = 'two'; must be of the type Int64"),
         ({"limit": 3}, "what_if: limit; must be None, which exempts the job from limits"),
+        ({"priority": float("nan")}, "what_if: priority = nan; must be a finite number.$"),
         ({"tasks": 0}, "what_if: tasks = 0; must be >= 1 and < 2\\^32.$"),
         ({"without": [3]}, "without = 3; must be other jobs"),
         ({"without": [9]}, "job_id = 9: no job of this run has this number"),

@@ -15,15 +15,19 @@ from support.schedule_systems import system_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from batchlab.core.vocabulary import OverrunAction
+
 Row = tuple[object, ...]
 Jobs = tuple[tuple[float, float, float, int], ...]
 
 
-def workload(*rows: tuple[float, float, float, int], **columns: list[Any]) -> bl.Workload:
+def workload(
+    *rows: tuple[float, float, float, int], overrun: OverrunAction = "extend", **columns: list[Any]
+) -> bl.Workload:
     """Return jobs by submit time, run time, time limit and tasks, and further columns."""
     submit, run, limit, tasks = zip(*rows, strict=True)
     table = {"submit_time": submit, "run_time": run, "requested_time": limit, "tasks": tasks, **columns}
-    return bl.Workload.from_table({"job_id": range(1, len(rows) + 1), **table})
+    return bl.Workload.from_table({"job_id": range(1, len(rows) + 1), **table}, overrun=overrun)
 
 
 def cores(count: int, **parts: Any) -> bl.System:  # noqa: ANN401  # parts of a system
@@ -96,7 +100,43 @@ def test_plan() -> None:
     table = bl.simulate(PLANNED, cores(4), "conservative", explain=True).gates.filter(gate="would_delay")
     assert table.select("delay", "hole").rows() == [(20, 180)]
     promises = bl.simulate(PLANNED, cores(4), "conservative", explain=True).promises
-    assert promises.drop("job_id", "row").rows() == [(10, 100, 200), (20, 100, 250), (100, 150, 150)]
+    assert promises.drop("job_id", "row").rows() == [
+        (10, 100, 200, "arrival", 3),
+        (20, 100, 250, "arrival", 4),
+        (100, 150, 150, "end", None),
+    ]
+
+
+def promises(jobs: bl.Workload, policy: str, **options: Any) -> list[Row]:  # noqa: ANN401  # of a run
+    """Return the rows of the promises on four cores."""
+    return bl.simulate(jobs, cores(4), policy, explain=True, **options).promises.drop("row").rows()
+
+
+def test_promises_of_easy() -> None:
+    """The head is promised its shadow time; with k reservations the first k jobs that do not fit are."""
+    assert promises(EASY, "easy") == [
+        (2, 10, 100, 100, "arrival", 2),
+        (3, 100, 150, 150, "end", 4),
+    ]
+    jobs = workload((0, 50, 100, 3), (0, 200, 200, 1), (10, 50, 50, 4), (20, 50, 50, 2))
+    assert promises(jobs, "easy(reservations=2)") == [
+        (3, 10, 200, 200, "arrival", 3),
+        (4, 20, 50, 100, "arrival", 4),
+    ]
+    assert not promises(EASY, "first_fit")
+
+
+def test_rare_causes_of_promises() -> None:
+    """A promise moves as a job outlasts its limit, by a start that this allows, or with the scheduler."""
+    late = workload((0, 100, 50, 2), (10, 10, 10, 4), (20, 60, 60, 2), (21, 60, 60, 2), overrun="keep")
+    assert [row for row in promises(late, "conservative") if row[0] == 2] == [
+        (2, 10, 50, 50, "arrival", 2),
+        (2, 50, 60, 120, "start", 4),
+        (2, 60, 110, 110, "time", None),
+    ]
+    events = {"time": 5, "event": "scheduler_stop"}, {"time": 20, "event": "scheduler_start"}
+    jobs = workload((0, 100, 100, 4), (10, 50, 50, 4))
+    assert promises(jobs, "easy", events=bl.EventStream(events)) == [(2, 20, 100, 100, "scheduler", None)]
 
 
 def test_shape() -> None:
@@ -261,13 +301,27 @@ def test_preemption() -> None:
     ]
 
 
-def test_refused_beginnings() -> None:
-    """So are runs that begin in the middle, and copies that go on under another policy."""
-    state = bl.InitialState(5.0, pl.DataFrame({"job_id": [1], "start_time": [0.0]}))
-    with pytest.raises(
-        bl.SimulationError, match="explain = True; not supported in a run with an initial_state"
-    ):
-        bl.simulate(EASY, cores(4), "easy", explain=True, initial_state=state)
+def test_initial_state() -> None:
+    """What a job waited before the first pass is a part of its own, so that the parts still add up."""
+    state = bl.InitialState(35.0, [{"job_id": 1, "start_time": 0, "nodes": [0, 1, 2]}])
+    result = bl.simulate(EASY, cores(4), "easy", explain=True, initial_state=state)
+    rows = result.gates.select("job_id", "start", "end", "gate", "subject", "detail").rows()
+    assert rows == [
+        (2, 10, 35, "before_state", None, None),
+        (2, 35, 60, "resources", "core", "earlier"),
+        (3, 20, 35, "before_state", None, None),
+        (3, 35, 60, "would_delay", "2", None),
+        (3, 60, 110, "resources", "core", "earlier"),
+        (4, 30, 35, "before_state", None, None),
+        (4, 35, 60, "would_delay", "2", None),
+        (4, 60, 110, "resources", "core", "earlier"),
+    ]
+    parts = result.waiting_time("job_id", of="gates")
+    assert parts.select("job_id", "before_state").rows() == [(2, 25), (3, 15), (4, 5)]
+
+
+def test_refused_look_ahead() -> None:
+    """Copies that go on under another policy are refused."""
     simulation = bl.Simulation(EASY, cores(4), "easy", explain=True)
     with pytest.raises(bl.SimulationError, match="another policy if explain = True"):
         simulation.look_ahead("fcfs")

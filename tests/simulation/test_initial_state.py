@@ -146,7 +146,10 @@ def test_snapshots_of_a_run_that_began_earlier() -> None:
 REFUSED: dict[str, tuple[list[dict[str, object]], str]] = {
     "twice": ([RUNNING, RUNNING], "job 1: job_id = 1; must be there once"),
     "unknown": ([{"job_id": 9}], "job 9: job_id = 9; must be a job of the workload"),
-    "to come": ([{"job_id": 4}], "job 4: submit_time = 90.0; must be <= time = 70, unless the job is held"),
+    "to come": (
+        [{"job_id": 4}],
+        "job 4: submit_time = 90.0; must be <= time = 70, unless the job is held or has a priority",
+    ),
     "later": ([{"job_id": 1, "start_time": 71}], "job 1: start_time = 71.0; must be <= time = 70"),
     "too early": ([{"job_id": 2, "start_time": 40}], "job 2: start_time = 40.0; must be >= submit_time"),
     "no start": (

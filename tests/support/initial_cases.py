@@ -12,6 +12,7 @@ import pytest
 
 import batchlab as bl
 from reference.allocators import Allocator
+from reference.gates import Gates
 from reference.initial_state import InitialJob, InitialState, NoRoomError
 from reference.queues import routed
 from reference.room import room_beside
@@ -22,14 +23,30 @@ from support.preemption_cases import preempting
 from support.priority_cases import prioritised, scored
 from support.queue_cases import limited, queued, reserved
 from support.schedule_cases import Case, grouped
-from support.schedule_runs import events_of, options_of, outcomes_of, policy_of, simulation_of, workload_of
+from support.schedule_runs import (
+    events_of,
+    gate_rows_that_differ,
+    options_of,
+    outcomes_of,
+    policy_of,
+    simulation_of,
+    workload_of,
+)
 from support.schedule_systems import system_of
 
 if TYPE_CHECKING:
     from reference import Job
     from reference.model import Placement
 
-__all__ = ["Begun", "begun_case", "cut_differences", "featured", "handmade_differences", "stored"]
+__all__ = [
+    "Begun",
+    "begun_case",
+    "cut_differences",
+    "featured",
+    "handmade_differences",
+    "handmade_gate_differences",
+    "stored",
+]
 
 
 class Begun(NamedTuple):
@@ -62,13 +79,13 @@ def features(case: Case, rng: Random) -> Case:
 FEATURED = Combinations(features)
 
 
-def begun(case: Case, state: bl.InitialState) -> bl.Simulation:
+def begun(case: Case, state: bl.InitialState, *, explain: bool = False) -> bl.Simulation:
     """Give the simulation of a case that begins in a state."""
     return bl.Simulation(
         workload_of(case),
         system_of(case.machine),
         policy_of(case),
-        options=options_of(case),
+        options=replace(options_of(case), explain=explain),
         events=events_of(case),
         initial_state=state,
     )
@@ -113,6 +130,7 @@ def begun_case(case: Case, seed: int) -> Begun:  # the cases are one list of cho
     machine = case.machine
     running: list[tuple[Job, Placement]] = []
     described, jobs = [], list(case.jobs)
+    fixing = Random(f"priorities {seed}")  # noqa: S311 - no secret
     for job in rng.sample(case.jobs, len(case.jobs)):
         each = InitialJob(job.row, "queued")
         bound = routed(job, machine)
@@ -136,7 +154,9 @@ def begun_case(case: Case, seed: int) -> Begun:  # the cases are one list of cho
             continue
         if each.state == "queued" and rng.random() < 0.1:
             each = replace(each, state="held")
-        if each.state != "queued" or job.submit_time <= time:
+        if each.end is None and fixing.random() < 0.15:
+            each = replace(each, priority=float(fixing.choice((-5, 0, 1, 1000))))
+        if each.state != "queued" or each.priority is not None or job.submit_time <= time:
             described.append(each)
     if rng.random() < 0.3:
         # The allocator finds nodes for the last, as it had some.
@@ -158,7 +178,7 @@ def described(state: InitialState) -> bl.InitialState:
     for each in state.jobs:
         placement = each.placement or []
         row: dict[str, object] = {"job_id": each.row, "state": each.state}
-        row |= {"start_time": each.start, "end_time": each.end}
+        row |= {"start_time": each.start, "end_time": each.end, "priority": each.priority}
         row |= {"nodes": [node for node, _ in placement] or None}
         row |= {"node_tasks": [tasks for _, tasks in placement] or None}
         rows.append(row)
@@ -177,3 +197,15 @@ def handmade_differences(case: Case, state: InitialState) -> list[str]:
     simulation.run_until()
     pairs = zip(case.jobs, expected, outcomes_of(case, simulation.result()), strict=True)
     return [f"job {job.row}: expected {one}, got {got}" for job, one, got in pairs if one != got]
+
+
+def handmade_gate_differences(case: Case, state: InitialState) -> list[str]:
+    """List where gates and promised starts differ in a run that begins in a state."""
+    gates = Gates()
+    try:
+        case.expected([], gates=gates, initial=state)
+    except NoRoomError:
+        return []
+    simulation = begun(case, described(state), explain=True)
+    simulation.run_until()
+    return gate_rows_that_differ(gates, simulation.result())

@@ -29,12 +29,14 @@ __all__ = [
     "expected_of",
     "fail_if_different",
     "gate_differences",
+    "gate_rows_that_differ",
     "interruptions_of",
     "observers_of",
     "outcomes",
     "policy_of",
     "reason_differences",
     "result_of",
+    "rows_of",
     "simulation_of",
     "workload_of",
 ]
@@ -411,11 +413,11 @@ def reason_differences(case: Case, expected: Expected | None = None) -> list[str
     ]
 
 
-def expected_gates(case: Case) -> list[GateRow]:
-    """Return the gates of waiting jobs by the reference."""
+def expected_gates(case: Case) -> Gates:
+    """Return the gates and promises of waiting jobs by the reference."""
     gates = Gates()
     case.expected([], gates=gates)
-    return rows_of(gates)
+    return gates
 
 
 def rows_of(gates: Gates) -> list[GateRow]:
@@ -428,9 +430,12 @@ def rows_of(gates: Gates) -> list[GateRow]:
 
 def gate_differences(case: Case) -> list[str]:
     """List where gates and promised starts differ between the public API and the reference, a line each."""
-    gates = Gates()
-    case.expected([], gates=gates)
-    result = result_of(case, options=replace(options_of(case), explain=True))
+    gates = expected_gates(case)
+    return gate_rows_that_differ(gates, result_of(case, options=replace(options_of(case), explain=True)))
+
+
+def gate_rows_that_differ(gates: Gates, result: bl.Result) -> list[str]:
+    """List the rows of gates and promised starts of a run that differ from the reference."""
     pairs = [
         *zip_longest(rows_of(gates), result.gates.drop("job_id").rows()),
         *zip_longest(gates.promises.intervals(), result.promises.drop("job_id").rows()),

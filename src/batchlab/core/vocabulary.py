@@ -124,9 +124,14 @@ Gate = Literal[
     "would_delay",
     "policy",
     "allocator",
+    "before_state",
 ]
 GATES: tuple[Gate, ...] = get_args(Gate)
 """What would have to go for a waiting job to start; the number of a gate is its index."""
+
+PromiseCause = Literal["end", "arrival", "job", "node", "limit", "reservation", "scheduler", "start"]
+PROMISE_CAUSES: tuple[PromiseCause, ...] = get_args(PromiseCause)
+"""What can move a promised start; the bit of a cause is its index."""
 
 ExternalEvent = Literal[
     "submit",

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.accounting.fair_share import AccountTree
-from batchlab.core.vocabulary import GATES, KEY_EVENTS
+from batchlab.core.vocabulary import GATES, KEY_EVENTS, PROMISE_CAUSES
 from batchlab.errors import Argument, BatchlabError, ResultError
 from batchlab.result import platform
 from batchlab.result.course import rates_of, saved_time
@@ -113,8 +113,6 @@ class RecordedTable:
         Advice for users if the result has not recorded it.
     make
         Makes the table of a result [default: each column is the recorded one of its name].
-    sorted_by
-        The columns by which rows are sorted, if `make` does not make the table [default: as recorded].
     is_recorded
         Returns whether a result has the table [default: whether the kernel recorded one of its name].
     is_written
@@ -126,7 +124,6 @@ class RecordedTable:
     option: str | None = None
     missing: tuple[str | Argument, ...] = ()
     make: Callable[[Recording], pl.DataFrame] | None = None
-    sorted_by: tuple[str, ...] = ()
     is_recorded: Callable[[Recording], bool] | None = None
     is_written: Callable[[Recording], bool] = _always
     name: str = ""
@@ -179,8 +176,7 @@ class RecordedTable:
             else pl.Series(each.name, log[each.name], dtype=each.kind, nan_to_null=each.kind is pl.Float64)
             for each in self.columns
         ]
-        table = pl.DataFrame(columns)
-        return table.sort(self.sorted_by) if self.sorted_by else table
+        return pl.DataFrame(columns)
 
     @overload
     def __get__(self, run: None, owner: type) -> Self: ...
@@ -265,6 +261,25 @@ def _gates(run: Recording) -> pl.DataFrame:
         *(pl.Series(name, log[name], nan_to_null=True) for name in ("delay", "hole")),
     ]
     return pl.DataFrame(columns).sort("row", "start")
+
+
+def _promises(run: Recording) -> pl.DataFrame:
+    log, ids = run.outcome.tables["promises"], run.workload.jobs["job_id"]
+    causes = pl.Series([_causes(bits) for bits in range(1 << len(PROMISE_CAUSES))])
+    columns = [
+        ids.gather(pl.Series(log["row"])),
+        pl.Series("row", log["row"]),
+        pl.Series("start", log["start"]),
+        pl.Series("end", log["end"], nan_to_null=True),
+        pl.Series("promised", log["promised"]),
+        causes.gather(pl.Series(log["cause"]).cast(pl.UInt32)).alias("cause"),
+        ids.gather(_places(log["cause_row"], len(ids))).alias("cause_job"),
+    ]
+    return pl.DataFrame(columns).sort("row", "start")
+
+
+def _causes(bits: int) -> str:
+    return "+".join(name for bit, name in enumerate(PROMISE_CAUSES) if bits >> bit & 1) or "time"
 
 
 def _places(numbers: NDArray[np.uint32], count: int) -> pl.Series:
@@ -497,16 +512,24 @@ class RecordedTables:
     )
     promises = RecordedTable(
         "One row per waiting job and period in which its planned start stayed the same (semantics, S15); by "
-        "row and time. Only ``conservative`` plans the starts of all jobs.",
+        "row and time. ``conservative`` plans the starts of all jobs, ``easy`` those of the jobs with "
+        "reservations.",
         (
             *_JOB,
             Column("start", pl.Float64, "s, begin of the period"),
             Column("end", pl.Float64, "s, end of the period; null if it goes on"),
             Column("promised", pl.Float64, "planned start, s"),
+            Column(
+                "cause",
+                pl.String,
+                "what happened at ``start``: of `batchlab.core.vocabulary.PROMISE_CAUSES`, joined by ``+``; "
+                "or ``time``",
+            ),
+            Column("cause_job", pl.Int64, "the job, if all of it was about one job"),
         ),
         option="explain",
         missing=(Argument("explain", "True", "simulate()"), "."),
-        sorted_by=("row", "start"),
+        make=_promises,
         is_written=lambda run: bool(len(run.outcome.tables.get("promises", {"row": ()})["row"])),
     )
     usage = RecordedTable(

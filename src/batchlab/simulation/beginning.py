@@ -99,11 +99,12 @@ def _jobs_of(state: InitialState, workload: Workload) -> pl.DataFrame:
     """Return the jobs of a state by row of the workload, and check them against it."""
     rows = workload.jobs.select("job_id", "submit_time").with_row_index("row")
     jobs = state.jobs.join(rows, on="job_id", how="left", maintain_order="left")
-    ahead = (pl.col("state") != "held") & (pl.col("submit_time") > state.time)
+    is_fixed = (pl.col("state") == "queued") & pl.col("priority").is_not_null()
+    ahead = ~(is_fixed | (pl.col("state") == "held")) & (pl.col("submit_time") > state.time)
     rules = [
         ("job_id", pl.col("row").is_null(), "must be a job of the workload"),
         ("job_id", pl.col("row").is_duplicated(), "must be one row of the workload"),
-        ("submit_time", ahead, f"must be <= time = {state.time:g}, unless the job is held"),
+        ("submit_time", ahead, f"must be <= time = {state.time:g}, unless the job is held or has a priority"),
         ("start_time", pl.col("start_time") < pl.col("submit_time"), "must be >= submit_time"),
         ("end_time", pl.col("end_time") < pl.col("submit_time"), "must be >= submit_time"),
     ]

@@ -108,9 +108,6 @@ class Simulation(ForecastsStarts):
         made = RunOptions.of(options, arguments, function="Simulation()")
         components = python_components(policy, observers, made.controls)
         initial = given_state(initial_state)
-        if initial is not None and made.explain:
-            rule = "not supported in a run with an initial_state, whose jobs have waited before"
-            raise SimulationError(f"explain = True; {rule}. Leave one of them out.")
         begun = None if initial is None else initial.first_submission
         self._run = Run.begin((workload, system, policy), components, made, events, begun)
         if initial is not None:
@@ -146,7 +143,7 @@ class Simulation(ForecastsStarts):
 
     @property
     def now(self) -> float:
-        """The present time, seconds since the workload's origin."""
+        """The time of the last event so far, seconds since the workload's origin, also after `run_until`."""
         return self._run.kernel.now
 
     @property

@@ -43,11 +43,13 @@ pub enum GateKind {
     Policy,
     /// The allocator outside the kernel has refused it, or the rule has refused its nodes.
     Allocator,
+    /// It waited before the first pass of a run that begins in the middle.
+    BeforeState,
 }
 
 impl GateKind {
     /// The kinds with their names, in the order of their numbers.
-    pub const NAMES: [(&str, Self); 15] = [
+    pub const NAMES: [(&str, Self); 16] = [
         ("held", Self::Held),
         ("dependency", Self::Dependency),
         ("begin_time", Self::BeginTime),
@@ -63,6 +65,7 @@ impl GateKind {
         ("would_delay", Self::WouldDelay),
         ("policy", Self::Policy),
         ("allocator", Self::Allocator),
+        ("before_state", Self::BeforeState),
     ];
 }
 
@@ -244,6 +247,8 @@ pub struct GateLog {
     /// The running jobs by submission; after interruptions also some that have ended.
     pub running: Vec<Running>,
     kinds: BTreeMap<JobKind, u32>,
+    /// True until the first look of a run that begins in the middle.
+    pub begins: bool,
     /// The latest look.
     #[serde(skip)]
     pub memo: GateMemo,
@@ -366,13 +371,38 @@ impl GateLog {
         }
     }
 
-    /// Adds a job that is in the queue to those that are looked at. O(jobs submitted after it).
-    pub fn enter(&mut self, submission: Submission, job: u32, now: f64, kind: u32) {
-        if let Err(at) = self.waiting.binary_search_by_key(&submission, |each| each.submission) {
+    /// Adds a job that is in the queue to those that are looked at. Returns false if it is one of them. O(jobs submitted
+    /// after it).
+    pub fn enter(&mut self, submission: Submission, job: u32, now: f64, kind: u32) -> bool {
+        let found = self.waiting.binary_search_by_key(&submission, |each| each.submission);
+        if let Err(at) = found {
             let (gate, numbers) = (None, Numbers::default());
             let waiting = Waiting { submission, job, entered: now, gate, numbers, since: now, kind };
             self.waiting.insert(at, waiting);
             self.marks.insert(at, NEW);
+        }
+        found.is_err()
+    }
+
+    /// Adds a job that waits when a run begins in the middle, in the queue or outside. The first look examines it.
+    pub fn begin(&mut self, submission: Submission, job: u32, is_in_queue: bool) {
+        let (gate, since) = (Gate::of(GateKind::BeforeState), submission.0.0);
+        if !is_in_queue {
+            self.outside.insert(job, (gate, since));
+            return;
+        }
+        self.begins = true;
+        self.enter(submission, job, f64::INFINITY, 0);
+        if let Ok(at) = self.waiting.binary_search_by_key(&submission, |each| each.submission) {
+            (self.waiting[at].gate, self.waiting[at].since) = (Some(gate), since);
+        }
+    }
+
+    /// Adds the wait of a job that is over when a run begins in the middle.
+    pub fn waited_before(&mut self, submission: Submission, job: u32, until: f64) {
+        if until > submission.0.0 {
+            let gate = Gate::of(GateKind::BeforeState);
+            self.add(job, gate, Numbers::default(), (submission.0.0, until));
         }
     }
 

@@ -41,7 +41,7 @@ pub use power::PowerMeter;
 pub use power_model::{PowerModel, Spent, ThermalModel};
 pub use power_rates::PricedKind;
 pub use power_states::PowerStateLog;
-pub use promises::PromiseLog;
+pub use promises::{Cause, PromiseLog};
 pub use rates::RateLog;
 pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
@@ -155,6 +155,7 @@ impl Recorders {
         if let Some(power) = &mut self.power {
             power.started(view, job, placement);
         }
+        self.happens(Cause::Start, Some(job), view.now());
     }
 
     /// Must be called before a running job releases its nodes.
@@ -164,6 +165,14 @@ impl Recorders {
             let since = jobs.allocated_since(job);
             let (request, placement) = (view.request(job), jobs.placement(job));
             power.ends(&view.state.machine, request, job, placement, since, view.now());
+        }
+        self.happens(Cause::End, Some(job), view.now());
+    }
+
+    /// Record what may move promised starts; with its job, if it is about one.
+    pub fn happens(&mut self, cause: Cause, job: Option<u32>, now: f64) {
+        if let Some(promises) = &mut self.promises {
+            promises.happens(cause, job, now);
         }
     }
 

@@ -49,6 +49,26 @@ impl<'a> Delays<'a> {
         }
     }
 
+    /// Return the jobs with reservations of EASY, and their instants; infinite if a job fits at none.
+    #[must_use]
+    pub fn promised(self, view: View<'_>, allocator: &Allocator) -> Vec<(u32, f64)> {
+        match self {
+            Self::Heads(mut heads) => {
+                let numbers = 0..heads.heads.len();
+                let instant = |number| {
+                    let (shadow, _) = heads.reservation_in(view, allocator, number)?;
+                    Some((shadow.head, shadow.time))
+                };
+                numbers.filter_map(instant).collect()
+            }
+            Self::Several(several) => {
+                let plan = several.rule.clone().into_plan(view, &mut allocator.clone());
+                plan.map_or_else(|_| Vec::new(), |plan| plan.instants().collect())
+            }
+            Self::Planned(_) => Vec::new(),
+        }
+    }
+
     /// Return the head of each set of connected partitions, if there is one in each at most.
     #[must_use]
     pub fn heads(&self) -> Vec<Option<u32>> {
@@ -118,6 +138,15 @@ impl Heads {
         trial: Trial<'_>,
     ) -> Option<&mut (Shadow, ShadowAvailability)> {
         let number = self.number(view, trial.placement)?;
+        self.reservation_in(view, allocator, number)
+    }
+
+    fn reservation_in(
+        &mut self,
+        view: View<'_>,
+        allocator: &Allocator,
+        number: usize,
+    ) -> Option<&mut (Shadow, ShadowAvailability)> {
         let head = self.heads[number].as_mut()?;
         Some(head.reservation.get_or_insert_with(|| {
             let mut availability = ShadowAvailability::default();

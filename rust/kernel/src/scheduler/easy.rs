@@ -39,6 +39,8 @@ pub struct Easy {
     pass: Pass,
     /// The heads, one in each set of connected partitions; None if there is a single set.
     heads: Option<Box<Heads>>,
+    /// True if the heads are asked for after each pass.
+    names_heads: bool,
 }
 
 /// State of a pass.
@@ -81,7 +83,7 @@ impl SchedulingRule for Easy {
 
     fn begin(&mut self, view: View<'_>, keys_change: bool) -> bool {
         if view.scenario.node_sets.partitions().connected() > 1 {
-            return self.heads.get_or_insert_default().begin(view);
+            return self.heads.get_or_insert_default().begin(view, self.names_heads);
         }
         self.pass = if !view.may_start_some() {
             Pass::Over
@@ -90,7 +92,7 @@ impl SchedulingRule for Easy {
         } else {
             Pass::Begun
         };
-        matches!(self.pass, Pass::Begun)
+        matches!(self.pass, Pass::Begun) || self.names_heads
     }
 
     fn propose(&mut self, view: View<'_>, allocator: &mut Allocator) -> Result<Step, Unanswered> {
@@ -160,6 +162,17 @@ impl SchedulingRule for Easy {
 }
 
 impl Easy {
+    /// Find the heads in each pass, also if no job may start.
+    pub fn name_heads(&mut self) {
+        self.names_heads = true;
+    }
+
+    /// Return whether each pass finds the heads.
+    #[must_use]
+    pub fn names_heads(&self) -> bool {
+        self.names_heads
+    }
+
     /// Return the head of each set of connected partitions after a pass, with its requests there.
     #[must_use]
     pub fn heads(&self, view: View<'_>) -> Vec<Option<(u32, Vec<u32>)>> {
@@ -167,8 +180,8 @@ impl Easy {
             return heads.listed(view);
         }
         let mut rank = view.state.queue.first();
-        while let Some(each) = rank.filter(|each| view.over_limit(each.job).is_some()) {
-            rank = view.state.queue.first_matching(Some(&each), &|_| true);
+        while let Some((each, (_, blocks))) = rank.and_then(|each| Some((each, view.over_limit(each.job)?))) {
+            rank = if blocks { None } else { view.state.queue.first_matching(Some(&each), &|_| true) };
         }
         vec![rank.map(|rank| (rank.job, view.scenario.alternatives(rank.job).to_vec()))]
     }

@@ -44,8 +44,8 @@ pub struct Heads {
 }
 
 impl Heads {
-    /// Begin a pass. Return whether it examines the whole queue.
-    pub fn begin(&mut self, view: View<'_>) -> bool {
+    /// Begin a pass. Return whether it examines the whole queue, which it does to find the heads or if some job may start.
+    pub fn begin(&mut self, view: View<'_>, names_heads: bool) -> bool {
         let count = view.scenario.node_sets.partitions().connected();
         self.connected.resize_with(count, Connected::default);
         for each in &mut self.connected {
@@ -54,7 +54,7 @@ impl Heads {
         }
         self.closed.clear();
         self.after = None;
-        self.is_over = !view.may_start_some();
+        self.is_over = !(names_heads || view.may_start_some());
         !self.is_over
     }
 

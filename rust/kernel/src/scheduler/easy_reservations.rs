@@ -48,6 +48,8 @@ pub struct EasyReservations {
     #[serde(skip)]
     slots: FreeSlots,
     pass: Pass,
+    /// True if the heads are asked for after each pass.
+    names_heads: bool,
 }
 
 impl EasyReservations {
@@ -66,7 +68,19 @@ impl EasyReservations {
             values: Vec::new(),
             slots: FreeSlots::default(),
             pass: Pass::Over,
+            names_heads: false,
         }
+    }
+
+    /// Find the heads in each pass, also if no job may start.
+    pub fn name_heads(&mut self) {
+        self.names_heads = true;
+    }
+
+    /// Return whether each pass finds the heads.
+    #[must_use]
+    pub fn names_heads(&self) -> bool {
+        self.names_heads
     }
 
     /// Begin the pass at the first job of the queue, without reservations.
@@ -282,7 +296,7 @@ impl SchedulingRule for EasyReservations {
     }
 
     fn begin(&mut self, view: View<'_>, _: bool) -> bool {
-        let begins = view.may_start_some();
+        let begins = self.names_heads || view.may_start_some();
         self.begin_at_first();
         if !begins {
             self.pass = Pass::Over;

@@ -232,7 +232,12 @@ impl Scheduler {
     /// Return whether passes plan for all jobs, also if none may start.
     #[must_use]
     pub fn plans_ahead(&self) -> bool {
-        matches!(self, Self::External(_) | Self::Conservative(_) | Self::Slurm(_))
+        match self {
+            Self::External(_) | Self::Conservative(_) | Self::Slurm(_) => true,
+            Self::Easy(rule) => rule.names_heads(),
+            Self::EasyReservations(rule) => rule.names_heads(),
+            _ => false,
+        }
     }
 
     /// Return the reservations that the rule keeps for later passes, by slot.
@@ -243,6 +248,10 @@ impl Scheduler {
 
     /// Begin in the middle of a run, with these reservations. `decided` is true if the pass of this instant is over.
     pub fn resume(&mut self, view: View<'_>, planned: &[(u32, &PlannedStart)], decided: bool) {
+        if !decided {
+            // The jobs that wait have the keys of their submissions.
+            self.reexamine();
+        }
         match self {
             Self::Conservative(rule) => rule.resume(view, planned, decided),
             Self::Discipline(rule) if decided => rule.resume(view),
@@ -264,8 +273,11 @@ impl Scheduler {
 
     /// Note which promised starts change (S15), from now on.
     pub fn note_promises(&mut self) {
-        if let Self::Conservative(rule) = self {
-            rule.note_promises();
+        match self {
+            Self::Conservative(rule) => rule.note_promises(),
+            Self::Easy(rule) => rule.name_heads(),
+            Self::EasyReservations(rule) => rule.name_heads(),
+            _ => {}
         }
     }
 

@@ -203,6 +203,11 @@ impl Plan {
         self.reserved.iter().map(|reserved| reserved.job)
     }
 
+    /// Return the jobs with reservations, and when these begin.
+    pub fn instants(&self) -> impl Iterator<Item = (u32, f64)> {
+        self.reserved.iter().map(|reserved| (reserved.job, reserved.start))
+    }
+
     /// Return whether jobs with these queue values may be admitted according to totals. False only if none of them is.
     #[must_use]
     pub fn may_admit(&self, view: View<'_>, values: &[i64]) -> bool {

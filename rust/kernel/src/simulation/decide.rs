@@ -1,7 +1,7 @@
 //! Application of decisions: each is checked, and either applied completely or refused without changes.
 use crate::cluster::{NodeTasks, Place, PlacementRequest, place_at, placement_of_ranks};
 use crate::decision::{Decision, Effect, Preemption, Where};
-use crate::record::{Change, PowerMeter, PricedKind, ThermalModel};
+use crate::record::{Cause, Change, PowerMeter, PricedKind, ThermalModel};
 use crate::scenario::Scenario;
 use crate::scheduler::{PolicyParts, SchedulingRule};
 use crate::state::{BEYOND_RESERVATION, Phase, State};
@@ -391,6 +391,7 @@ impl<F: Feed> Simulation<F> {
             self.state.machine.set_drained(node, drained);
             self.state.touch_node(&self.scenario, node);
             self.recorders.node_changed(View { scenario: &self.scenario, state: &self.state }, node);
+            self.recorders.happens(Cause::Node, None, self.state.now);
             self.disturb();
             let change = if drained { Change::NodeDrained } else { Change::NodeResumed };
             self.recorders.changes.notify(change, node);
@@ -406,6 +407,7 @@ impl<F: Feed> Simulation<F> {
             }
         }
         if self.state.machine.reserve_capacity(node, amounts) {
+            self.recorders.happens(Cause::Node, None, self.state.now);
             self.disturb();
             self.recorders.changes.notify(Change::NodeChanged, node);
         }

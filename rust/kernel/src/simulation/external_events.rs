@@ -2,6 +2,7 @@
 use std::ops::Range;
 
 use crate::decision::{Decision, Preemption};
+use crate::record::Cause;
 use crate::state::Phase;
 use crate::time::Time;
 use crate::workload::{Evacuation, ExternalEvent, JobState, LimitedQuantity};
@@ -39,14 +40,18 @@ impl<F: Feed> Simulation<F> {
                 if self.state.legs.returns.remove(&job).is_some() {
                     let released = self.apply(Decision::Release(job));
                     debug_assert!(released.is_ok(), "a job that was suspended is held: {released:?}");
-                } else {
-                    self.cancel(job);
+                } else if self.cancel(job) {
+                    self.recorders.happens(Cause::Job, Some(job), self.state.now);
                 }
             }
             return Ok(());
         }
         let Some(event) = self.feed.take_event(&self.scenario)? else { return Ok(()) };
+        let about = cause_of(&event);
         let applied = self.happens(event);
+        if let (true, Some((cause, job))) = (applied, about) {
+            self.recorders.happens(cause, job, self.state.now);
+        }
         if let Some(log) = &mut self.recorders.events {
             log.applied.push(applied);
         }
@@ -174,6 +179,10 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn set_priority(&mut self, job: u32, priority: Option<f64>) -> bool {
+        if self.state.jobs.state(job) == JobState::Loaded {
+            self.state.fix_ahead(job, priority);
+            return true;
+        }
         if !(self.is_queued(job) || self.is_running(job)) {
             return false;
         }
@@ -240,4 +249,23 @@ impl<F: Feed> Simulation<F> {
         }
         applied
     }
+}
+
+/// Return how an event that applies may move promised starts, and its job; None for events about nodes, where each node
+/// that changes counts.
+fn cause_of(event: &ExternalEvent) -> Option<(Cause, Option<u32>)> {
+    Some(match *event {
+        ExternalEvent::Cancel(job)
+        | ExternalEvent::Kill(job)
+        | ExternalEvent::End(job)
+        | ExternalEvent::Requeue(job)
+        | ExternalEvent::Hold(job)
+        | ExternalEvent::Release(job)
+        | ExternalEvent::SetRequestedTime { job, .. }
+        | ExternalEvent::SetPriority { job, .. } => (Cause::Job, Some(job)),
+        ExternalEvent::SetLimit { .. } => (Cause::Limit, None),
+        ExternalEvent::Reserve(_) | ExternalEvent::Unreserve(_) => (Cause::Reservation, None),
+        ExternalEvent::StopScheduler | ExternalEvent::StartScheduler => (Cause::Scheduler, None),
+        ExternalEvent::CloseNodes { .. } | ExternalEvent::OpenNodes(_) => return None,
+    })
 }

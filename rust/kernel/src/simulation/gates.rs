@@ -14,15 +14,15 @@ use crate::cluster::{
 };
 use crate::placement::Allocator;
 use crate::record::{
-    EARLIER, Fit, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running, Submission,
-    VICTIMS, Waiting,
+    Cause, EARLIER, Fit, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
+    Submission, VICTIMS, Waiting,
 };
 use crate::scheduler::{Contender, Delays, Scheduler, limiting_resource};
 use crate::state::{BEYOND_RESERVATION, ClosedPartitions, Reason, VICTIM};
 use crate::time::{Time, ordered_bits};
 use crate::workload::JobState;
 
-use super::{Feed, Simulation, View};
+use super::{Feed, InitialJob, Simulation, View};
 
 mod rule;
 
@@ -31,12 +31,27 @@ impl<F: Feed> Simulation<F> {
     #[inline(never)]
     pub(super) fn follow_queue(&mut self) {
         let Some(mut log) = self.recorders.gates.take() else { return };
+        let mut promises = self.recorders.promises.take();
         let view = self.view();
         let now = view.now();
+        if std::mem::take(&mut log.begins) {
+            for at in 0..log.waiting.len() {
+                let Waiting { job, submission, .. } = log.waiting[at];
+                let apart = if Time(now) == submission.0 { 0 } else { job + 1 };
+                log.waiting[at].kind = log.kind_of(JobKind { apart, ..kind_of(view, job) });
+                log.waiting[at].entered = now;
+                if let Some(promises) = &mut promises {
+                    promises.happens(Cause::Arrival, Some(job), now);
+                }
+            }
+        }
         for &job in view.state.queue.arrived.iter().filter(|&&job| view.is_in_queue(job)) {
             let apart = if Time(now) == submission(view, job).0 { 0 } else { job + 1 };
             let kind = log.kind_of(JobKind { apart, ..kind_of(view, job) });
-            log.enter(submission(view, job), job, now, kind);
+            if let (true, Some(promises)) = (log.enter(submission(view, job), job, now, kind), &mut promises)
+            {
+                promises.happens(Cause::Arrival, Some(job), now);
+            }
         }
         for &job in &view.state.started {
             log.remove(submission(view, job), now);
@@ -50,28 +65,71 @@ impl<F: Feed> Simulation<F> {
             log.end(submission(view, job));
         }
         for &job in &view.state.started {
-            let held = if holds_one_resource(view) && !self.scheduler.is_external() {
-                held_in(view, job, NodeSetId::ALL, 0)
-            } else {
-                0
-            };
-            log.start(Running { submission: submission(view, job), job, start: now, held });
+            log.start(self.running(job));
+        }
+        (self.recorders.gates, self.recorders.promises) = (Some(log), promises);
+    }
+
+    /// Describe a job that runs.
+    fn running(&self, job: u32) -> Running {
+        let view = self.view();
+        let counts = holds_one_resource(view) && !self.scheduler.is_external();
+        let held = if counts { held_in(view, job, NodeSetId::ALL, 0) } else { 0 };
+        Running { submission: submission(view, job), job, start: view.state.jobs.start_time(job), held }
+    }
+
+    /// Begin in the middle of a run: jobs have waited before, until the first pass or until they started.
+    pub(super) fn begin_gates(&mut self, given: &[InitialJob]) {
+        let Some(mut log) = self.recorders.gates.take() else { return };
+        let view = self.view();
+        for each in given.iter().filter(|each| each.state != JobState::Queued) {
+            let until = if each.start_time.is_nan() { each.end_time } else { each.start_time };
+            log.waited_before(submission(view, each.job), each.job, until);
+        }
+        let jobs = 0..view.state.jobs.len() as u32;
+        for job in jobs.filter(|&job| view.state.jobs.state(job) == JobState::Queued) {
+            log.begin(submission(view, job), job, view.is_in_queue(job));
+        }
+        for job in view.state.running.jobs().into_iter().filter(|&job| view.state.holds_nodes(job)) {
+            log.start(self.running(job));
         }
         self.recorders.gates = Some(log);
     }
 
-    /// Note the promised starts that the latest pass has changed.
+    /// Note the promised starts that the latest pass has changed. While the scheduler is stopped, promises stand.
     fn note_promises(&mut self) {
         let Some(mut log) = self.recorders.promises.take() else { return };
-        let (view, now) = (self.view(), self.state.now);
-        if let Scheduler::Conservative(rule) = &self.scheduler {
-            let plan = rule.plan();
-            let is_stopped = view.state.is_stopped;
-            let changed = if is_stopped { log.jobs() } else { plan.changed().to_vec() };
-            for job in changed {
-                let promised = plan.planned_start(job).filter(|_| view.is_in_queue(job));
-                log.note(job, promised.unwrap_or(f64::NAN), now);
+        let has_heads = matches!(self.scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_));
+        if has_heads {
+            self.state.complete_expected_ends(&self.scenario);
+        }
+        let view = View { scenario: &self.scenario, state: &self.state };
+        let is_first = log.look(view.now(), |job| view.is_in_queue(job));
+        if view.state.is_stopped || has_heads {
+            let stand = |job: &u32| view.state.is_stopped && view.is_in_queue(*job);
+            for job in log.jobs().into_iter().filter(|job| !stand(job)) {
+                log.note(job, f64::NAN);
             }
+        }
+        match &self.scheduler {
+            _ if view.state.is_stopped => {}
+            Scheduler::Conservative(rule) => {
+                let plan = rule.plan();
+                let known = self.recorders.gates.iter().filter(|_| is_first);
+                let known = known.flat_map(|gates| gates.waiting.iter().map(|each| each.job));
+                for job in plan.changed().iter().copied().chain(known) {
+                    let promised = plan.planned_start(job).filter(|_| view.is_in_queue(job));
+                    log.note(job, promised.unwrap_or(f64::NAN));
+                }
+            }
+            scheduler if has_heads && self.allocator.as_external().is_none() => {
+                let delays = Delays::of(scheduler, view);
+                let promised = delays.map_or_else(Vec::new, |each| each.promised(view, &self.allocator));
+                for (job, start) in promised.into_iter().filter(|&(job, _)| view.is_in_queue(job)) {
+                    log.note(job, if start < f64::INFINITY { start } else { f64::NAN });
+                }
+            }
+            _ => {}
         }
         self.recorders.promises = Some(log);
     }

@@ -184,9 +184,14 @@ impl<F: Feed> Simulation<F> {
             }
         }
         steps.sort_unstable();
-        let is_held = |(each, _): &&(&InitialJob, u32)| each.held && each.state == JobState::Queued;
-        let held = of_job.values().filter(is_held).map(|(each, _)| each.job);
-        self.state.held_ahead.extend(held);
+        for (each, _) in of_job.values() {
+            if each.held && each.state == JobState::Queued {
+                self.state.held_ahead.insert(each.job);
+            }
+            if !each.priority.is_nan() {
+                self.state.fix_ahead(each.job, Some(each.priority));
+            }
+        }
         Ok(steps)
     }
 
@@ -296,12 +301,6 @@ impl<F: Feed> Simulation<F> {
             }
             None | Some((JobState::Rejected, _)) => self.admit(job).map_err(unreadable)?,
             Some(_) => self.enqueue_again(job),
-        }
-        match given.map(|given| given.priority).filter(|priority| !priority.is_nan()) {
-            Some(fixed) if self.state.jobs.state(job) == JobState::Queued => {
-                self.state.fix_priority(&self.scenario, &self.priority, job, Some(fixed));
-            }
-            _ => {}
         }
         Ok(())
     }
@@ -497,6 +496,7 @@ impl<F: Feed> Simulation<F> {
             self.state.queue.arrived.clear();
         }
         self.choose_kinds();
+        self.begin_gates(&given.jobs);
         Ok(())
     }
 
@@ -569,8 +569,8 @@ impl<F: Feed> Simulation<F> {
         for each in &mut described {
             each.reservation = planned.get(&each.job).cloned();
         }
-        let ahead = self.state.held_ahead.iter().map(|&job| self.described(job));
-        described.extend(ahead.map(|each| InitialJob { state: JobState::Queued, held: true, ..each }));
+        let ahead = self.state.ahead().into_iter().map(|job| self.described(job));
+        described.extend(ahead.map(|each| InitialJob { state: JobState::Queued, ..each }));
         let machine = &self.state.machine;
         Ok(InitialState {
             time: self.state.now,
@@ -675,6 +675,7 @@ impl<F: Feed> Simulation<F> {
         let conditions = self.state.conditions.as_deref();
         let waits = conditions.is_some_and(|conditions| conditions.waits(job));
         let is_held = conditions.is_some_and(|conditions| conditions.is_held(job))
+            || self.state.held_ahead.contains(&job)
             || (!waits && self.state.queue.on_hold.contains(&job));
         let (estimate, requested_time) = jobs.times_known(job);
         let set = |value: f64, usual: f64| if Time(value) == Time(usual) { f64::NAN } else { value };

@@ -1,7 +1,7 @@
 //! The life cycle of a job: admission or rejection, launch, run, completion and end, and the effects on other jobs.
 use crate::cluster::{EmptyMachine, PlacementRequest};
 use crate::control::KeyEvent;
-use crate::record::Change;
+use crate::record::{Cause, Change};
 use crate::scenario::{JobCheck, WallTime};
 use crate::scheduler::{Scheduler, SchedulingRule};
 use crate::state::{Phase, Violation};
@@ -56,6 +56,7 @@ impl<F: Feed> Simulation<F> {
         }
         let cancelled = self.end_early(job, JobState::Cancelled);
         debug_assert!(cancelled.is_ok(), "a job that was admitted waits: {cancelled:?}");
+        self.recorders.happens(Cause::Job, Some(job), self.state.now);
     }
 
     /// Return why a job that is submitted now is rejected, or None.
@@ -127,6 +128,7 @@ impl<F: Feed> Simulation<F> {
             self.forget_own_event(job);
             self.key_event(job, KeyEvent::Departure);
         }
+        self.state.forget_priority(job);
         self.state.jobs.reject(job, reason);
         self.state.finished += 1;
         self.recorders.changes.notify(Change::Rejected, job);

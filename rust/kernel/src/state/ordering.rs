@@ -1,5 +1,6 @@
 //! The positions of waiting jobs in the queue: their keys, and changes of the keys.
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::accounting::Multifactor;
 use crate::priority::{Candidate, Priority, multifactor};
@@ -197,12 +198,23 @@ impl State {
 
     /// Fix the priority of a waiting or running job; None returns it to the order.
     pub fn fix_priority(&mut self, scenario: &Scenario, priority: &Priority, job: u32, fixed: Option<f64>) {
-        self.change_place(scenario, priority, job, |state| {
-            match fixed {
-                Some(value) => state.fixed_priorities.insert(job, value),
-                None => state.fixed_priorities.remove(&job),
-            };
-        });
+        self.change_place(scenario, priority, job, |state| state.fix_ahead(job, fixed));
+    }
+
+    /// Fix the priority of a job that is not in the queue; None returns it to the order.
+    pub fn fix_ahead(&mut self, job: u32, fixed: Option<f64>) {
+        match fixed {
+            Some(value) => self.fixed_priorities.insert(job, value),
+            None => self.fixed_priorities.remove(&job),
+        };
+    }
+
+    /// Return the jobs that are not yet submitted, and are held or have a fixed priority.
+    #[must_use]
+    pub fn ahead(&self) -> BTreeSet<u32> {
+        let is_to_come = |job: &u32| self.jobs.state(*job) == JobState::Loaded;
+        let fixed = self.fixed_priorities.keys().copied().filter(is_to_come);
+        self.held_ahead.iter().copied().chain(fixed).collect()
     }
 
     /// Return the fixed priority of a job, or None.

@@ -2,7 +2,7 @@
 //! `job_id`.
 //!
 //! Memory is O(active jobs), independent of the number of events; a job costs O(1) at its submission and at its end.
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
 
 use crate::time::Time;
@@ -32,15 +32,24 @@ pub struct Events {
     after: Option<GivenEvent>,
     /// The slots of active jobs; of several jobs with the same `job_id` the last.
     slots: HashMap<i64, u32>,
-    /// Jobs that are held before their submission.
-    held_ahead: HashSet<i64>,
+    /// Jobs that are held, or have a fixed priority, before their submission.
+    ahead: HashMap<i64, Ahead>,
+}
+
+/// What events have done to a job before its submission.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ahead {
+    /// It is held.
+    pub is_held: bool,
+    /// Its fixed priority.
+    pub priority: Option<f64>,
 }
 
 impl Events {
     /// Reads the first event. The `absent` nodes are removed with it, or at `first_submit` if that is earlier.
     pub fn open(source: EventSource, absent: &[u32], first_submit: Time) -> io::Result<Self> {
         let mut events =
-            Self { source, next: None, after: None, slots: HashMap::new(), held_ahead: HashSet::new() };
+            Self { source, next: None, after: None, slots: HashMap::new(), ahead: HashMap::new() };
         events.read_next(f64::NEG_INFINITY)?;
         if !absent.is_empty() {
             events.after = events.next.take();
@@ -63,19 +72,29 @@ impl Events {
         self.read_next(event.time)?;
         let job = event.job_id.and_then(|job_id| self.slots.get(&job_id).copied());
         if let (None, Some(job_id)) = (job, event.job_id) {
-            match event.name {
-                "hold" => drop(self.held_ahead.insert(job_id)),
-                "release" => drop(self.held_ahead.remove(&job_id)),
-                _ => {}
-            }
+            self.note_ahead(job_id, event.name, event.subject.value);
         }
         Ok(ExternalEvent::named(event.name, EventSubject { job, ..event.subject }))
     }
 
-    /// Records the submission of a job; returns whether it was held before.
-    pub fn begin(&mut self, job_id: i64, slot: u32) -> bool {
+    /// Records what an event does to a job that is to come.
+    fn note_ahead(&mut self, job_id: i64, name: &str, value: Option<f64>) {
+        let mut ahead = self.ahead.remove(&job_id).unwrap_or_default();
+        match name {
+            "hold" => ahead.is_held = true,
+            "release" => ahead.is_held = false,
+            "priority" => ahead.priority = value,
+            _ => {}
+        }
+        if ahead != Ahead::default() {
+            self.ahead.insert(job_id, ahead);
+        }
+    }
+
+    /// Records the submission of a job; returns what events have done to it before.
+    pub fn begin(&mut self, job_id: i64, slot: u32) -> Ahead {
         self.slots.insert(job_id, slot);
-        self.held_ahead.remove(&job_id)
+        self.ahead.remove(&job_id).unwrap_or_default()
     }
 
     /// Records the end of a job.

@@ -313,8 +313,12 @@ impl Feed for Stream {
         if !self.options.can_requeue {
             scenario.attributes.forbid_requeue(slot);
         }
-        if self.events.as_mut().is_some_and(|events| events.begin(record.job_id, slot)) {
+        let ahead = self.events.as_mut().map(|events| events.begin(record.job_id, slot)).unwrap_or_default();
+        if ahead.is_held {
             state.held_ahead.insert(slot);
+        }
+        if ahead.priority.is_some() {
+            state.fix_ahead(slot, ahead.priority);
         }
         let submit_time = record.submit_time;
         let entry = Alive { row: self.row, record };

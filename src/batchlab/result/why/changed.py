@@ -139,12 +139,15 @@ class Change:
         Whether schedulers plan with its true run time.
     without
         The rows of the jobs that are left out.
+    priority
+        The fixed priority of the job from its submission on; None for that of the order.
     """
 
     row: int
     values: Mapping[str, object]
     exact_estimates: bool = False
     without: tuple[int, ...] = ()
+    priority: float | None = None
 
     def applied(self, workload: Workload) -> Workload:
         """Return the changed workload.
@@ -402,12 +405,33 @@ def plain(options: RunOptions) -> RunOptions:
 def events_of(result: Explained, change: Change) -> pl.DataFrame | EventStream | None:
     """Return the external events of a run with a change: none of jobs that are left out."""
     events, ids = result.external_events, result.workload.jobs["job_id"]
+    fixed = _fixed_priority(result, change)
     if events is None or "job_id" not in events.table.columns:
-        return events
+        return events if fixed is None else pl.concat([fixed, *_tables(events)], how="diagonal")
     gone = pl.col("job_id").is_in(ids.gather([*change.without]).implode())
     # A submission that is among the events would have to agree with the changed job.
-    gone |= (pl.col("job_id") == ids[change.row]) & (pl.col("event") == "submit")
-    return events.table.filter(~gone.fill_null(value=False))
+    own = ["submit"] if fixed is None else ["submit", "priority"]
+    gone |= (pl.col("job_id") == ids[change.row]) & pl.col("event").is_in(own)
+    kept = events.table.filter(~gone.fill_null(value=False))
+    return kept if fixed is None else pl.concat([fixed, kept], how="diagonal")
+
+
+def _tables(events: EventStream | None) -> list[pl.DataFrame]:
+    return [] if events is None else [events.table]
+
+
+def _fixed_priority(result: Explained, change: Change) -> pl.DataFrame | None:
+    """Return the event that fixes the priority of the changed job before its submission."""
+    if change.priority is None:
+        return None
+    jobs = change.applied(result.workload).jobs
+    job_id = result.workload.jobs["job_id"][change.row]
+    submit = jobs.filter(pl.col("job_id") == job_id)["submit_time"][0]
+    # An instant of the run has nothing more to do by this event.
+    before = jobs.filter(pl.col("submit_time") < submit)["submit_time"].max()
+    time = np.nextafter(submit, -np.inf) if before is None else before
+    event = {"time": time, "event": "priority", "job_id": job_id, "value": float(change.priority)}
+    return pl.DataFrame([event])
 
 
 def _in_words(run: Waits, change: Change) -> str:
@@ -415,6 +439,7 @@ def _in_words(run: Waits, change: Change) -> str:
         "no limit" if name == EXEMPT_FROM_LIMITS and value is True else f"{name} = {value}"
         for name, value in change.values.items()
     ]
+    values += [] if change.priority is None else [f"priority = {change.priority:g}"]
     values += ["its true run time as estimate"] if change.exact_estimates else []
     if change.without:
         ids = [str(each) for each in run.job_ids.gather([*change.without[:_SHOWN]])]

@@ -10,6 +10,7 @@ import polars as pl
 
 from batchlab.core import markup
 from batchlab.core.late import result_why_changed as changed
+from batchlab.core.rules import is_finite
 from batchlab.core.text_tables import Table, render
 from batchlab.core.units import format_duration
 from batchlab.errors import ResultError, shown
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from batchlab.core.markup import Html
+    from batchlab.result.recorded import RecordedTable
     from batchlab.result.why.capacity import Capacity
     from batchlab.result.why.chain import Chain
     from batchlab.result.why.changed import Earlier, WhatIf
@@ -36,6 +38,19 @@ _ENDINGS = {
     "no_end": "no job ended when job {job} started",
 }
 _GATES = "Why it could not start:"
+_PROMISES = "Its promised start, the latest promise first:"
+_CAUSES_OF_JOB = {"end": "the end", "arrival": "the arrival", "job": "an event", "start": "the start"}
+_CAUSES = {
+    "end": "ends of jobs",
+    "arrival": "arrivals of jobs",
+    "job": "events of jobs",
+    "node": "a change of nodes",
+    "limit": "a change of a limit",
+    "reservation": "a change of a reservation",
+    "scheduler": "a stop or start of the scheduler",
+    "start": "starts of jobs",
+    "time": "time alone",
+}
 _NOUNS = {"core": "cores", "gpu": "GPUs", "node": "nodes"}
 _SHOWN_JOBS, _SHOWN_LINKS, _SHOWN_OVERTAKERS = 3, 12, 5
 
@@ -50,7 +65,7 @@ class Why:
         The number of the job.
     submit_time, until
         The wait: seconds since the workload's origin. `until` is the start of the job; if it never started,
-        the time at which it was cancelled or killed, or the last time of the run.
+        the time at which it was cancelled or killed, or the time of the last event of the run.
     has_started
         Whether the job started.
     capacity
@@ -64,6 +79,9 @@ class Why:
     gates
         The rows of `Result.gates` about the job: why it could not start; None unless the
         run recorded them (``explain=True``).
+    promises
+        The rows of `Result.promises` about the job: its promised starts, and what moved them; None unless the
+        run recorded them.
     wait_of
         The indices of the run.
     """
@@ -76,6 +94,7 @@ class Why:
     chain: Chain
     overtakers: pl.DataFrame
     gates: pl.DataFrame | None
+    promises: pl.DataFrame | None
     wait_of: Wait
 
     @property
@@ -123,6 +142,7 @@ class Why:
         *,
         exact_estimates: bool = False,
         without: Iterable[int] = (),
+        priority: float | None = None,
         **values: object,
     ) -> WhatIf:
         """Run the jobs again with one thing changed for this job alone, or without some jobs.
@@ -136,6 +156,9 @@ class Why:
         without
             The numbers of jobs that are left out, as overtakers; dependencies on them, and events of them,
             are left out too.
+        priority
+            The priority of this job from its submission on: its key in the queue is −priority under any
+            order, so that a larger one comes earlier. None for the key of the order.
         **values
             New values of this job by column: ``requested_time`` (with it the ``time_limit``, unless that is
             given), ``time_limit`` (None: no limit), ``tasks``, ``submit_time``, ``run_time`` (s), and other
@@ -164,10 +187,12 @@ class Why:
                 rule = "must be None, which exempts the job from limits; requested_time changes its time"
                 raise ResultError(f"what_if: limit; {rule}.")
             values[EXEMPT_FROM_LIMITS] = True
-        if not (values or left_out or exact_estimates):
+        if priority is not None and not is_finite(priority):
+            raise ResultError(f"what_if: priority = {shown(priority)}; must be a finite number.")
+        if not (values or left_out or exact_estimates or priority is not None):
             rule = "name a change, as in what_if(requested_time=3600) or what_if(without=[7])"
             raise ResultError(f"what_if: nothing is changed; {rule}.")
-        return changed.what_if(run, changed.Change(row, values, exact_estimates, left_out))
+        return changed.what_if(run, changed.Change(row, values, exact_estimates, left_out, priority))
 
     def earlier(self, by: float = 3600.0, *, steps: int = 12) -> Earlier:
         """Look for requests with which the job would have started earlier.
@@ -211,18 +236,18 @@ def why(wait: Wait) -> Why:
         capacity=capacity,
         chain=chain_of(wait),
         overtakers=overtakers_of(wait, capacity.jobs),
-        gates=_gates_of(wait),
+        gates=_rows_of(wait, TABLES["gates"]),
+        promises=_rows_of(wait, TABLES["promises"]),
         wait_of=wait,
     )
 
 
-def _gates_of(wait: Wait) -> pl.DataFrame | None:
-    """Return the gates of a job, if the run recorded them."""
-    recorded = TABLES["gates"]
+def _rows_of(wait: Wait, recorded: RecordedTable) -> pl.DataFrame | None:
+    """Return the rows of a job in a recorded table, if the run recorded it."""
     if not recorded.has(wait.run.result):
         return None
-    gates = wait.run.result.gates
-    return gates.filter(gates["row"] == wait.row)
+    table = recorded.of(wait.run.result)
+    return table.filter(table["row"] == wait.row)
 
 
 def _page(why: Why, width: int | None) -> str:
@@ -240,6 +265,8 @@ def _sections(why: Why) -> Iterator[tuple[str, Table | None]]:
         return
     if why.gates is not None and len(why.gates):
         yield _GATES, Table(_gates(why), labels=3)
+    if why.promises is not None and len(why.promises):
+        yield _PROMISES, Table(_promises(why), prose=True, note=_earlier_promises(why))
     yield _who_title(why), Table(_who(why), prose=True)
     yield _chain_title(why), Table(_links(why), note=_rest(why)) if len(why.chain.links) else None
     yield _overtaken(why), Table(_overtakers(why), note=_more(why)) if len(why.overtakers) else None
@@ -281,6 +308,29 @@ def _gates(why: Why) -> list[tuple[str, ...]]:
         share = f"{time / why.wait:.1%}"
         rows.append((gate.replace("_", " "), who, by or "", format_duration(time), share))
     return rows
+
+
+def _promises(why: Why) -> list[tuple[str, ...]]:
+    """List the promised starts, the latest first."""
+    rows: list[tuple[str, ...]] = [("since", "promised start", "after")]
+    if why.promises is None:
+        return rows
+    names = "start", "promised", "cause", "cause_job"
+    for since, promised, cause, job in why.promises.select(names).reverse().head(_SHOWN_LINKS).iter_rows():
+        rows.append((format_duration(since), format_duration(promised), _cause(cause, job)))
+    return rows
+
+
+def _cause(cause: str, job: int | None) -> str:
+    """Say what moved a promise."""
+    names = _CAUSES if job is None else _CAUSES_OF_JOB
+    after = " and ".join(names[kind] for kind in cause.split("+"))
+    return after if job is None else f"{after} of job {job}"
+
+
+def _earlier_promises(why: Why) -> str:
+    count = 0 if why.promises is None else len(why.promises) - _SHOWN_LINKS
+    return f"… {count:,} earlier promises." if count > 0 else ""
 
 
 def _who_title(why: Why) -> str:
@@ -386,6 +436,8 @@ def _tables(why: Why) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
         return
     if why.gates is not None and len(why.gates):
         yield _GATES, _gates(why)
+    if why.promises is not None and len(why.promises):
+        yield f"{_PROMISES} {_earlier_promises(why)}".strip(), _promises(why)
     yield _who_title(why), _who(why)
     links = _links(why) if len(why.chain.links) else []
     yield f"{_chain_title(why)} {_rest(why)}".strip(), links
