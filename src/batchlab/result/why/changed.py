@@ -64,7 +64,8 @@ class Earlier:
         if self.tasks is not None:
             found.append(f"for {self.tasks:,} tasks")
         by = format_duration(self.until)
-        tried = f"({len(self.table)} requests were tried)"
+        count = len(self.table)
+        tried = f"({count:,} {'request was' if count == 1 else 'requests were'} tried)"
         if not found:
             return f"No smaller request of job {self.job_id} would have let it start by {by} {tried}."
         asked = " or ".join(found).replace(" or less of time", "")

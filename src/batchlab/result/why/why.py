@@ -13,6 +13,7 @@ from batchlab.core.late import result_why_changed as changed
 from batchlab.core.rules import is_finite
 from batchlab.core.text_tables import Table, render
 from batchlab.core.units import format_duration
+from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
 from batchlab.result.recorded import TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES, capacity_of
@@ -285,7 +286,9 @@ def _head(why: Why) -> Iterator[str]:
     elif why.has_started:
         yield f"Job {why.job_id} waited {format_duration(why.wait)}, {times}."
     else:
-        yield f"Job {why.job_id} waited {format_duration(why.wait)}, {times}, and has not started."
+        state = JOB_STATES[why.wait_of.run.outcome.state[why.wait_of.row]]
+        end = f"was {state} before it started" if state in {"cancelled", "killed"} else "has not started"
+        yield f"Job {why.job_id} waited {format_duration(why.wait)}, {times}, and {end}."
     capacity = why.capacity
     yield f"It asked for {capacity.asked:,} of {_units(why)} and for {format_duration(limit)}."
 
