@@ -989,7 +989,7 @@ def rules() -> dict[str, list[RuleRow]]:
 
 def names() -> dict[str, list[str]]:
     """Return names in the order of their numbers: of the states and types of jobs, of the reasons for rejection and
-    waiting, of the gates of waiting jobs, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each kind of
+    waiting, of the gates of waiting jobs, of the parameters that stop calls of Slurm's controller, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each kind of
     change, of the kinds of external events, and of the events examined by controls of rates.
     """
 

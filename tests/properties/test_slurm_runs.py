@@ -14,6 +14,7 @@ import pytest
 import batchlab as bl
 from batchlab.options import Overheads
 from batchlab.policy import Policy, SlurmParameters
+from reference.slurm_gates import SlurmGates
 from reference.slurm_jobs import Begun, Controller, Rules
 from reference.slurm_runs import Place, run
 from support.slurm_machine_parameters import parameters_on
@@ -45,7 +46,7 @@ def result_of(case: SlurmCase, policy: Policy) -> bl.Result:
 
 
 def simulation_of(
-    case: SlurmCase, policy: Policy, initial_state: bl.InitialState | None = None
+    case: SlurmCase, policy: Policy, initial_state: bl.InitialState | None = None, *, explain: bool = False
 ) -> bl.Simulation:
     """Return the simulation of a case, which may begin in a state."""
     machine = case.machine
@@ -117,6 +118,7 @@ def simulation_of(
         job_check="none",
         events=events,
         initial_state=initial_state,
+        explain=explain,
     )
 
 
@@ -140,7 +142,8 @@ def contest_of(case: SlurmCase) -> dict[str, Any]:
             grace_time=rules.grace_time,
             youngest_first=precedence.youngest_first,
         )
-        found["limits"] = tuple(limits_of(rules))
+    if limits := tuple(limits_of(rules)):
+        found["limits"] = limits
     if case.reservations:
         found["reservations"] = tuple(
             bl.Reservation(
@@ -187,7 +190,9 @@ def starts_of(result: bl.Result) -> dict[int, Place]:
     return {row: (start, tuple(spread[row])) for row, start in started}
 
 
-def expected(case: SlurmCase, begun: Begun | None = None) -> dict[int, Place]:
+def expected(
+    case: SlurmCase, begun: Begun | None = None, gates: SlurmGates | None = None
+) -> dict[int, Place]:
     """Run a case in the reference, from its begin or in a state."""
     machine, controller = case.machine, case.controller
     overheads = {"launch": case.launch, "completion": case.completion}
@@ -201,6 +206,7 @@ def expected(case: SlurmCase, begun: Begun | None = None) -> dict[int, Place]:
         rules=case.rules,
         reservations=case.reservations,
         begun=begun,
+        gates=gates,
         **overheads,
     )
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import inf
 
 from batchlab.slurm import Entry, Held, Situation
+from reference.gates import Gate
 from reference.slurm_preemption import candidates, victims
 from reference.slurm_selection import Chosen, Machine, Weights, evaluate, move, reserved
 
@@ -52,6 +53,8 @@ class Calls:
     held: list[Held]
     completing: set[int]
     done: set[int] = field(default_factory=set)
+    finding: Gate | None = None
+    """What kept the entry that was considered last from being tried, or from its nodes (S15)."""
 
     def begin(self, entry: Entry, usable: Iterable[int], evaluated: Iterable[int]) -> Verdict:
         """Start a job, or preempt others for it."""
@@ -104,9 +107,21 @@ class MainLoop(Calls):
     over: set[int | None] = field(default_factory=set)
     looked: Counter[int] = field(default_factory=Counter)
     starts: int = 0
+    closings: list[tuple[int, int]] = field(default_factory=list)
+
+    def stopped(self, partition: int, reservation: int | None, *, is_beyond: bool = False) -> Gate | None:
+        """Give what keeps the loop from an entry: a job that closed nodes of it, or a depth."""
+        nodes, _ = self.machine.partitions[partition]
+        closed = [job for job, part in self.closings if nodes & self.machine.partitions[part][0]]
+        if closed and reservation is None:
+            return Gate("order", str(closed[0]))
+        if 0 < self.machine.sched_max_job_start <= self.starts:
+            return Gate("not_looked_at", detail="sched_max_job_start")
+        return Gate("not_looked_at", detail="default_queue_depth") if is_beyond else None
 
     def consider(self, entry: Entry) -> Verdict:
         nodes, _ = self.machine.partitions[entry.partition]
+        self.finding = self.stopped(entry.partition, entry.reservation)
         own, others = reserved(self.situation, entry, self.situation.now)
         if entry.job in self.done or entry.partition in self.closed or entry.reservation in self.over:
             return NOT_TRIED
@@ -114,6 +129,7 @@ class MainLoop(Calls):
             return NOT_TRIED
         self.looked[entry.partition] += 1
         if 0 < self.machine.partition_job_depth < self.looked[entry.partition]:
+            self.finding = self.finding or Gate("not_looked_at", detail="partition_job_depth")
             return NOT_TRIED
         if not entry.is_open and not entry.is_evaluated:
             return WAITS
@@ -123,6 +139,7 @@ class MainLoop(Calls):
         if verdict[0] != "started" and entry.is_open:
             if entry.reservation is None:
                 self.closed.add(entry.partition)
+                self.closings.append((entry.job, entry.partition))
                 self.away |= nodes
             else:
                 self.over.add(entry.reservation)
@@ -158,29 +175,29 @@ class Backfill(Calls):
     starts: int = 0
     plans_of_array: Counter[tuple[object, int]] = field(default_factory=Counter)
     puts_off: bool = False
+    planned: list[tuple[float, float, int, set[int]]] = field(default_factory=list)
 
     def consider(self, entry: Entry, waiting: Waiting = Waiting()) -> Verdict:
-        groups = self.groups(entry, waiting)
         array = waiting.array, entry.partition
-        most = max(self.machine.bf_max_job_array_resv, 1)
-        if waiting.array is not None and self.plans_of_array[array] >= most:
-            return NOT_TRIED
-        if self.is_passed_over(entry) or any(self.looked[group] >= most for group, most in groups):
+        self.finding = self.stopped() or self.reached(entry, waiting)
+        if self.finding is not None or entry.job in self.done:
             return NOT_TRIED
         self.tested += 1
-        self.looked.update(group for group, _ in groups)
+        self.looked.update(group for _, group, _ in self.groups(entry, waiting))
         is_planned = self.may_be_planned(entry, waiting)
         found = self.earliest(entry, is_planned) if entry.is_open or entry.is_evaluated else None
         if found is None:
+            self.finding = self.in_the_way(entry) if entry.is_open else None
             return WAITS
         start, chosen, usable = found
         verdict = self.begin(entry, usable, usable) if start <= self.situation.now else WAITS
         self.starts += verdict[0] == "started"
         if verdict[0] == "started" or not entry.is_open:
             return verdict
+        self.finding = self.in_the_way(entry)
         self.plans.append((entry.partition, entry.job))
         self.plans_of_array[array] += 1
-        self.plan({part.node for part in chosen}, start, start + entry.limit)
+        self.plan(entry.job, {part.node for part in chosen}, start, start + entry.limit)
         if verdict[0] == "preempts":
             return "preempts", None, chosen, verdict[3]
         return "planned", start, chosen, []
@@ -195,21 +212,53 @@ class Backfill(Calls):
         """Whether as many entries were looked at as may be, or as many jobs started."""
         return self.tested >= self.machine.bf_max_job_test or 0 < self.machine.bf_max_job_start <= self.starts
 
-    def is_passed_over(self, entry: Entry) -> bool:
-        return entry.job in self.done or self.is_over
+    def reached(self, entry: Entry, waiting: Waiting) -> Gate | None:
+        """Give the depth of an array, a partition or an owner that leaves an entry out."""
+        most = max(self.machine.bf_max_job_array_resv, 1)
+        if waiting.array is not None and self.plans_of_array[waiting.array, entry.partition] >= most:
+            return Gate("not_looked_at", detail="bf_max_job_array_resv")
+        groups = self.groups(entry, waiting)
+        full = [name for name, group, most in groups if self.looked[group] >= most]
+        return Gate("not_looked_at", detail=full[0]) if full else None
 
-    def groups(self, entry: Entry, waiting: Waiting) -> list[tuple[tuple[object, ...], int]]:
-        """Give what an entry is counted by, and how many entries of each are looked at."""
-        machine, part = self.machine, entry.partition
-        user, association = waiting.user, waiting.association
-        found: list[tuple[tuple[object, ...], int]]
-        found = [(("partition", part), machine.bf_max_job_part)]
+    def groups(self, entry: Entry, waiting: Waiting) -> list[tuple[str, tuple[object, ...], int]]:
+        """Give what an entry is counted by, with its parameter, and how many entries of it are looked at."""
+        part, user, association = entry.partition, waiting.user, waiting.association
+        found: list[tuple[str, tuple[object, ...]]] = [("bf_max_job_part", ("partition", part))]
         if user is not None:
-            found.append((("user", user), machine.bf_max_job_user))
-            found.append((("user", user, part), machine.bf_max_job_user_part))
+            found.append(("bf_max_job_user", ("user", user)))
+            found.append(("bf_max_job_user_part", ("user", user, part)))
         if association is not None:
-            found.append((("association", association), machine.bf_max_job_assoc))
-        return [(group, most) for group, most in found if most]
+            found.append(("bf_max_job_assoc", ("association", association)))
+        most = {name: getattr(self.machine, name) for name, _ in found}
+        return [(name, group, most[name]) for name, group in found if most[name]]
+
+    def stopped(self) -> Gate | None:
+        """Give the depth that ends the call."""
+        if self.tested >= self.machine.bf_max_job_test:
+            return Gate("not_looked_at", detail="bf_max_job_test")
+        return Gate("not_looked_at", detail="bf_max_job_start") if self.is_over else None
+
+    def in_the_way(self, entry: Entry) -> Gate | None:
+        """Give the first plan, by its begin, with a node that an entry would get now without plans."""
+        now, machine = self.situation.now, self.machine
+        members = machine.partitions[entry.partition][0] & {*self.situation.available}
+        own, others = reserved(self.situation, entry, now)
+        nodes = suitable_of(entry, members - others if own is None else members & own - others)
+        chosen = machine.choose(entry, nodes - self.completing, machine.left(self.held), self.weights)
+        if chosen is None:
+            return None
+        end = now + entry.limit
+        taken = {part.node for part in chosen} - self.usable(nodes, now, end)[0]
+        plans = [
+            (begin, place, job)
+            for place, (begin, until, job, held) in enumerate(self.planned)
+            if job != entry.job and begin <= end and until > now and held & taken
+        ]
+        if not plans:
+            return None
+        begin, _, job = min(plans)
+        return Gate("would_delay", str(job), hole=begin - now)
 
     def may_be_planned(self, entry: Entry, waiting: Waiting) -> bool:
         machine = self.machine
@@ -344,9 +393,10 @@ class Backfill(Calls):
         start, end = self.machine.rounded(start), self.machine.rounded(end)
         return any(until > start and begin < end and nodes - own for begin, until, own in self.records)
 
-    def plan(self, nodes: set[int], start: float, end: float) -> None:
+    def plan(self, job: int, nodes: set[int], start: float, end: float) -> None:
         start = max(self.machine.rounded(start), self.records[0][0])
         end = max(self.machine.rounded(end), start + self.machine.bf_resolution)
+        self.planned.append((start, end, job, nodes))
         cut = []
         for begin, until, free in self.records:
             times = sorted({begin, until} | {time for time in (start, end) if begin < time < until})

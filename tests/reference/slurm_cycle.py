@@ -15,6 +15,8 @@ class Cycle:
     begin: float
     call: Backfill
     left: list[tuple[SlurmJob, int, Waiting]]
+    number: int
+    """Counted with the calls of the main loop."""
     is_disturbed: bool = False
     """Whether something has changed since its latest part, other than what that decided."""
     has_changed: bool = False

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
 
 from batchlab.slurm import Allotment, Entry, Held, ReservedNodes, Situation
+from reference.gates import Gate
 from reference.slurm import Verdict, Waiting, begun, main_begun, suitable_of
 from reference.slurm_ages import Ages
 from reference.slurm_asking import fits_idle, least_nodes, suitable, tasks_of_node, whole
 from reference.slurm_cycle import Cycle
+from reference.slurm_gates import Finding, SlurmGates
 from reference.slurm_jobs import KEYS, Begun, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
 from reference.slurm_selection import Machine, Weights, evaluate
 
@@ -32,6 +34,7 @@ class Run:
     rules: Rules
     reservations: Sequence[Kept]
     begun: Begun | None = None
+    gates: SlurmGates = field(default_factory=SlurmGates)
     now: float = 0.0
     queue: list[SlurmJob] = field(default_factory=list)
     holding: dict[SlurmJob, tuple[float, list[Allotment], float]] = field(default_factory=dict)
@@ -108,6 +111,11 @@ class Run:
 
     def limits(self, job: SlurmJob) -> tuple[bool, bool]:
         """Tell whether a job is within its limits, and else whether it is evaluated all the same."""
+        name = self.limit_over(job)
+        return name is None, name is not None and not name.startswith("jobs")
+
+    def limit_over(self, job: SlurmJob) -> str | None:
+        """Give the first limit that a job is over."""
         rules, alike = self.rules, [other for other in self.holding if other.quality == job.quality]
         mine = [other for other in alike if other.user == job.user]
 
@@ -115,10 +123,11 @@ class Run:
             return sum(len(self.holding[other][1]) for other in jobs) + least_nodes(self.machine, job)
 
         if nodes_with(alike) > rules.nodes.get(job.quality, 10**6):
-            return False, True
+            return f"all q{job.quality}"
         if nodes_with(mine) > rules.nodes_of_user.get(job.quality, 10**6):
-            return False, True
-        return len(mine) < rules.jobs_of_user.get(job.quality, 10**6), False
+            return f"nodes q{job.quality}"
+        is_over = len(mine) >= rules.jobs_of_user.get(job.quality, 10**6)
+        return f"jobs q{job.quality}" if is_over else None
 
     def entry(self, job: SlurmJob, partition: int) -> Entry:
         per_node = 0 if whole(self.machine, job) else min(job.tasks_per_node, job.tasks)
@@ -205,15 +214,25 @@ class Run:
     def main(self, *, is_full: bool) -> None:
         self.call_latest = self.now
         self.note_called()
-        queue = self.waiting()
-        queue = queue if is_full else queue[: self.controller.default_queue_depth + 1]
+        whole_queue = self.waiting()
+        queue = whole_queue if is_full else whole_queue[: self.controller.default_queue_depth + 1]
         call = main_begun(self.machine, self.situation([]), self.weights)
+        self.gates.calls += 1
         for job, partition in queue:
             entry = self.entry(job, partition)
             verdict = call.consider(entry)
             self.take(job, entry, verdict)
+            self.note(job, call.finding)
             if entry.is_open and verdict[0] == "waits" and not self.rests:
                 self.change()
+        for job, partition in whole_queue[len(queue) :]:
+            self.note(job, call.stopped(partition, job.reservation, is_beyond=True))
+
+    def note(self, job: SlurmJob, finding: Finding, cycle: Cycle | None = None) -> None:
+        """Note what a call found of an entry, if its job waits."""
+        if self.may_start(job):
+            number = self.gates.calls if cycle is None else cycle.number
+            self.gates.note(job, finding, by_cycle=cycle is not None, call=number)
 
     def make_cycle(self) -> float:
         """Begin a cycle, or go on with one; give when the thread wakes next."""
@@ -222,8 +241,10 @@ class Run:
             self.note_called()
             call = begun(self.machine, self.situation([]), self.weights)
             left = [(job, part, self.waiting_of(job, part)) for job, part in self.waiting()]
-            cycle = self.cycle = Cycle(self.now, call, left)
+            self.gates.calls += 1
+            cycle = self.cycle = Cycle(self.now, call, left, self.gates.calls)
         elif cycle.is_disturbed and not self.controller.bf_continue:
+            self.leave_out(cycle, "bf_continue")
             return self.end_cycle(cycle, self.now)
         else:
             cycle.call.see(self.situation([]))
@@ -231,7 +252,14 @@ class Run:
         if time is not None:
             cycle.is_disturbed, cycle.has_paused = False, True
             return time + self.controller.bf_yield_sleep / 1e6
+        self.leave_out(cycle, "bf_max_time")
         return self.end_cycle(cycle, self.part_end)
+
+    def leave_out(self, cycle: Cycle, parameter: str) -> None:
+        """Note that a cycle ends before its last entries, by a depth or else by another parameter."""
+        for job, _, _ in cycle.left:
+            finding = cycle.call.stopped() or Gate("not_looked_at", detail=parameter)
+            self.note(job, finding, cycle)
 
     def make_part(self, cycle: Cycle) -> float | None:
         """Decide on entries; give when the part is over where the cycle goes on after it."""
@@ -247,6 +275,7 @@ class Run:
                 entry = self.entry(job, partition)
                 verdict = call.consider(entry, replace(waiting, eligible=floor(self.eligible[job])))
                 self.take(job, entry, verdict)
+                self.note(job, call.finding, cycle)
             self.part_end = self.now + (call.tested - before) * rules.bf_test_time
         return None
 
@@ -367,7 +396,9 @@ class Run:
         """Let victims wait again, whose epilog calls the main loop; whether there are any."""
         gone, self.gone = self.gone, []
         if gone:
-            self.queue += [victim for victim in gone if self.may_wait_again(victim)]
+            again = [victim for victim in gone if self.may_wait_again(victim)]
+            self.queue += again
+            self.enter(again)
             self.change()
             self.is_wanted = True
             if self.calls_at_once():
@@ -395,6 +426,7 @@ class Run:
             self.leave(job)
         gone += ended
         self.queue += [*arrived, *requeued]
+        self.enter([*arrived, *requeued])
         for job in arrived:
             self.eligible[job] = self.now
             self.evaluate(job)
@@ -404,6 +436,11 @@ class Run:
             self.change()
         self.is_wanted |= bool(arrived) or turned or (bool(gone) and not self.calls_at_once())
         return bool(gone)
+
+    def enter(self, jobs: Sequence[SlurmJob]) -> None:
+        """Note jobs that enter the queue."""
+        for job in jobs:
+            self.gates.enter(job, self.now)
 
     def begin_in(self, begun: Begun) -> None:
         """Begin in a state: jobs run, wait or are over, and everything has changed (S28)."""
@@ -492,10 +529,11 @@ def run(
     rules: Rules | None = None,
     reservations: Sequence[Kept] = (),
     begun: Begun | None = None,
+    gates: SlurmGates | None = None,
 ) -> dict[int, Place]:
     """Give when and where each job starts, with how many tasks on each node; some jobs never start.
 
-    A run may begin in a state.
+    A run may begin in a state. `gates` are filled in if they are given.
     """
     state = Run(
         machine,
@@ -509,6 +547,7 @@ def run(
         rules or Rules(),
         reservations,
         begun,
+        gates or SlurmGates(is_asked=False),
     )
     interval, period = controller.sched_interval, 1 + controller.main_lag
     first = min([job.submit_time for job in jobs] + [each.begin for each in drained])
@@ -539,7 +578,9 @@ def run(
         state.make_late_call()
         if state.now == backfill:
             backfill = state.wake_backfill() if controller.backfill else inf
+        state.gates.look(state)
         while state.dismiss():
             # A thread that wakes at this instant and has not called sees the nodes that victims have left.
             if state.now == main and state.main_latest < floor(main):
                 state.wake_main()
+            state.gates.look(state)

@@ -232,11 +232,18 @@ def test_files_forks_and_snapshots(tmp_path: Path) -> None:
     assert bl.read_result(tmp_path / "out").gates.equals(expected.gates)
 
 
-@pytest.mark.parametrize("policy", ["slurm", "server_filling"])
-def test_refused_rules(policy: str) -> None:
+def test_refused_rules() -> None:
     """Rules that do not say why they leave a job are refused, with the names of those that do."""
-    with pytest.raises(bl.BatchlabError, match=r"under this rule\. Covered are .* easy and conservative"):
-        bl.simulate(EASY, cores(4), policy, explain=True)
+    with pytest.raises(bl.BatchlabError, match=r"under this rule\. Covered are .* conservative and slurm"):
+        bl.simulate(EASY, cores(4), "server_filling", explain=True)
+
+
+def test_refused_systems() -> None:
+    """Under Slurm's controller preemption and reservations are not explained."""
+    reservation = bl.Reservation("r", start=10, duration=10, nodes="0")
+    system = bl.System((bl.NodeGroup("n", 1, {"core": 4}),), reservations=(reservation,))
+    with pytest.raises(bl.BatchlabError, match="under the rule slurm on systems with preemption or reserv"):
+        bl.simulate(EASY, system, "slurm", explain=True)
 
 
 class Refusing(bl.Allocator):
@@ -318,6 +325,13 @@ def test_initial_state() -> None:
     ]
     parts = result.waiting_time("job_id", of="gates")
     assert parts.select("job_id", "before_state").rows() == [(2, 25), (3, 15), (4, 5)]
+
+
+def test_refused_initial_state() -> None:
+    """Under Slurm's controller a run in an initial state has no gates."""
+    state = bl.InitialState(35.0, [{"job_id": 1, "start_time": 0, "nodes": [0, 1, 2]}])
+    with pytest.raises(bl.BatchlabError, match="not recorded under the rule slurm in a run with an"):
+        bl.simulate(EASY, cores(4), "slurm", explain=True, initial_state=state)
 
 
 def test_refused_look_ahead() -> None:

@@ -11,6 +11,7 @@ use batchlab_kernel::record::{Change, GateKind};
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{BACKFILLING, DISCIPLINES};
 use batchlab_kernel::simulation::Agenda;
+use batchlab_kernel::slurm::Stop;
 use batchlab_kernel::state::Reason;
 use batchlab_kernel::workload::{EVENT_NAMES, JobState, Rejection};
 use pyo3::prelude::*;
@@ -84,7 +85,7 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
 }
 
 /// Return names in the order of their numbers: of the states and types of jobs, of the reasons for rejection and
-/// waiting, of the gates of waiting jobs, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each kind of
+/// waiting, of the gates of waiting jobs, of the parameters that stop calls of Slurm's controller, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each kind of
 /// change, of the kinds of external events, and of the events examined by controls of rates.
 #[pyfunction]
 pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
@@ -95,6 +96,7 @@ pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("rejection", Rejection::ALL.iter().map(|reason| reason.name()).collect()),
         ("waiting", Reason::NAMED.iter().map(|(name, _)| *name).collect()),
         ("gate", GateKind::NAMES.iter().map(|(name, _)| *name).collect()),
+        ("call_stop", Stop::NAMES.iter().map(|(name, _)| *name).collect()),
         ("walltime", WallTime::NAMES.iter().map(|(name, _)| *name).collect()),
         ("job_check", JobCheck::NAMES.iter().map(|(name, _)| *name).collect()),
         ("order_at_instant", Agenda::NAMES.iter().map(|(name, _)| *name).collect()),

@@ -7,6 +7,7 @@ it. This module needs the standard library only.
 from typing import Final, Literal, get_args
 
 __all__ = [
+    "CALL_STOPS",
     "DRAW_METHODS",
     "EXECUTORS",
     "EXTERNAL_EVENTS",
@@ -132,6 +133,24 @@ GATES: tuple[Gate, ...] = get_args(Gate)
 PromiseCause = Literal["end", "arrival", "job", "node", "limit", "reservation", "scheduler", "start"]
 PROMISE_CAUSES: tuple[PromiseCause, ...] = get_args(PromiseCause)
 """What can move a promised start; the bit of a cause is its index."""
+
+CallStop = Literal[
+    "default_queue_depth",
+    "partition_job_depth",
+    "sched_max_job_start",
+    "bf_max_job_test",
+    "bf_max_job_start",
+    "bf_max_job_part",
+    "bf_max_job_user",
+    "bf_max_job_user_part",
+    "bf_max_job_assoc",
+    "bf_max_job_array_resv",
+    "bf_max_time",
+    "bf_continue",
+    "bf_interval",
+]
+CALL_STOPS: tuple[CallStop, ...] = get_args(CallStop)
+"""Parameters because of which Slurm's controller has not looked at a job; the number of one is its index."""
 
 ExternalEvent = Literal[
     "submit",

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.accounting.fair_share import AccountTree
-from batchlab.core.vocabulary import GATES, KEY_EVENTS, PROMISE_CAUSES
+from batchlab.core.vocabulary import CALL_STOPS, GATES, KEY_EVENTS, PROMISE_CAUSES
 from batchlab.errors import Argument, BatchlabError, ResultError
 from batchlab.result import platform
 from batchlab.result.course import rates_of, saved_time
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HELD_BY", "TABLES", "Column", "RecordedTable", "RecordedTables", "Recording"]
 
-HELD_BY = ("earlier", "overtakers", "victims")
+HELD_BY = ("earlier", "overtakers", "victims", "selection")
 """Who holds the nodes of a job whose gate is `resources`, by number."""
 
 
@@ -248,6 +248,7 @@ def _gates(run: Recording) -> pl.DataFrame:
         gate,
         (("resources",), _named(log["detail"], HELD_BY)),
         (("order",), _named(log["detail"], limits)),
+        (("not_looked_at",), _named(log["detail"], CALL_STOPS)),
     )
     columns = [
         ids.gather(pl.Series(log["row"])),
@@ -498,8 +499,9 @@ class RecordedTables:
                 "detail",
                 pl.String,
                 "for ``resources`` the jobs that hold the nodes: ``earlier`` jobs, ``overtakers``, or "
-                "``victims`` of a preemption in their grace time; for ``order`` the limit that stopped the "
-                "pass",
+                "``victims`` of a preemption in their grace time, or ``selection`` if Slurm does not use the "
+                "free nodes; for ``order`` the limit that stopped the pass; for ``not_looked_at`` under "
+                "``slurm`` the parameter because of which no call has tried the job",
             ),
             Column("asked", pl.Int64, "amount of the resource, or tasks"),
             Column("free", pl.Int64, "amount of the resource, or slots"),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::Request;
 use crate::index::SharedColumn;
 use crate::record::column::{Columns, Log};
 use crate::time::Time;
@@ -85,6 +86,9 @@ pub const OVERTAKERS: u32 = 1;
 /// Detail of `resources`: held by jobs that will release their nodes for this one.
 pub const VICTIMS: u32 = 2;
 
+/// Detail of `resources`: the nodes are free, and Slurm's selection does not use them.
+pub const SELECTION: u32 = 3;
+
 /// What would have to go for a job to start now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
@@ -92,7 +96,8 @@ pub struct Gate {
     pub kind: GateKind,
     /// The slot of a job, or the number of a reservation, limit or resource, as the kind has it; or [`NONE`].
     pub subject: u32,
-    /// [`EARLIER`], [`OVERTAKERS`] or [`VICTIMS`], or the number of the limit that stopped a pass; or [`NONE`].
+    /// [`EARLIER`], [`OVERTAKERS`], [`VICTIMS`] or [`SELECTION`], the number of the limit that stopped a pass, or that of the parameter that
+    /// stopped a call of Slurm's controller; or [`NONE`].
     pub detail: u32,
 }
 
@@ -191,6 +196,8 @@ pub struct GateMemo {
     pub fits: Vec<Fit>,
     /// The jobs on which gates of the rule depend.
     pub ahead: Vec<Option<u32>>,
+    /// The requests for whole nodes, where all jobs get these.
+    pub whole: Vec<Request>,
     /// True if some gate may change without a change of the machine or of these jobs.
     pub is_unsettled: bool,
     /// True if all jobs that fit had the gate `order` behind one job, but that job.

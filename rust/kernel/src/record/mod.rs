@@ -33,7 +33,7 @@ pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use gates::{
     EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
-    STOPPER, Submission, VICTIMS, Waiting,
+    SELECTION, STOPPER, Submission, VICTIMS, Waiting,
 };
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use key_events::{Happened, KeyEventLog};

@@ -268,7 +268,14 @@ impl Scheduler {
     /// Return whether the gates of waiting jobs are known under the rule (S15).
     #[must_use]
     pub fn has_gates(&self) -> bool {
-        !matches!(self, Self::Slurm(_) | Self::Discipline(_) | Self::Reject)
+        !matches!(self, Self::Discipline(_) | Self::Reject)
+    }
+
+    /// Find out what keeps waiting jobs, where passes alone know it.
+    pub fn explain(&mut self) {
+        if let Self::Slurm(rule) = self {
+            rule.explain();
+        }
     }
 
     /// Note which promised starts change (S15), from now on.

@@ -7,7 +7,7 @@ use crate::execution::Execution;
 use crate::priority::FORMULA_NAMES;
 use crate::record::{PowerStateLog, Recorders};
 use crate::scenario::Scenario;
-use crate::scheduler::{Capacities, PolicyChoice, PolicyParts};
+use crate::scheduler::{Capacities, PolicyChoice, PolicyParts, Scheduler};
 use crate::state::{ClosedJobs, JobRecords, LimitState, ServiceState, SleepState, State};
 use crate::workload::ConditionState;
 
@@ -91,13 +91,11 @@ impl RunDescription {
         let machine = capacities.machine();
         let origin = feed.first_submission();
         Self::check_supported::<F>(&policy, &self.scenario, &machine)?;
-        if self.recorders.gates.is_some() && !policy.scheduler.has_gates() {
-            return Err(
-                "explain = True; gates of waiting jobs are not recorded under this rule. Covered are the backfilling \
-                 rules none, first_fit, easy and conservative, and schedulers written in Python; leave explain out, \
-                 or record reasons"
-                    .to_owned(),
-            );
+        if self.recorders.gates.is_some() {
+            if let Some(reason) = gates_refusal(&policy.scheduler, &self.scenario) {
+                return Err(format!("explain = True; {reason}; leave explain out, or record reasons"));
+            }
+            policy.scheduler.explain();
         }
         if self.recorders.promises.is_some() {
             policy.scheduler.note_promises();
@@ -128,6 +126,20 @@ impl RunDescription {
         }
         policy.scheduler.refusal(scenario, machine.capacity()).map_or(Ok(()), Err)
     }
+}
+
+/// Returns why gates of waiting jobs are not recorded in a run, or None.
+fn gates_refusal(scheduler: &Scheduler, scenario: &Scenario) -> Option<&'static str> {
+    if !scheduler.has_gates() {
+        return Some(
+            "gates of waiting jobs are not recorded under this rule. Covered are the backfilling rules none, first_fit, \
+             easy, conservative and slurm, and schedulers written in Python",
+        );
+    }
+    let is_slurm = matches!(scheduler, Scheduler::Slurm(_));
+    (is_slurm && (scenario.preemption.is_some() || scenario.calendar.is_some())).then_some(
+        "gates of waiting jobs are not recorded under the rule slurm on systems with preemption or reservations",
+    )
 }
 
 /// Creates the state of each feature that the scenario has; the run begins at `origin`.

@@ -10,20 +10,21 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::{
-    Availability, Machine, NodeSet, NodeSetId, NodeTasks, PlacementRequest, Profile, UnreservedNodes,
+    Availability, Machine, NodeSet, NodeSetId, NodeTasks, PlacementRequest, Profile, Request, UnreservedNodes,
 };
 use crate::placement::Allocator;
 use crate::record::{
     Cause, EARLIER, Fit, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
-    Submission, VICTIMS, Waiting,
+    SELECTION, Submission, VICTIMS, Waiting,
 };
-use crate::scheduler::{Contender, Delays, Scheduler, limiting_resource};
+use crate::scheduler::{Contender, Delays, Scheduler, Slurm, limiting_resource};
 use crate::state::{BEYOND_RESERVATION, ClosedPartitions, Reason, VICTIM};
 use crate::time::{Time, ordered_bits};
 use crate::workload::JobState;
 
 use super::{Feed, InitialJob, Simulation, View};
 
+mod controller;
 mod rule;
 
 impl<F: Feed> Simulation<F> {
@@ -150,6 +151,9 @@ impl<F: Feed> Simulation<F> {
         } else {
             self.look_at_queue(&mut log);
         }
+        if let Scheduler::Slurm(rule) = &mut self.scheduler {
+            rule.seen();
+        }
         self.recorders.gates = Some(log);
     }
 
@@ -180,8 +184,12 @@ impl<F: Feed> Simulation<F> {
         }
         let view = View { scenario: &self.scenario, state: &self.state };
         let running = std::mem::take(&mut log.running);
+        let controller = if let Scheduler::Slurm(rule) = &self.scheduler { Some(&**rule) } else { None };
+        let whole = controller::whole_requests(view, controller, std::mem::take(&mut log.memo.whole));
         let mut look = Look {
             view,
+            controller,
+            whole: &whole,
             allocator: &self.allocator,
             is_blocking,
             outside,
@@ -206,10 +214,12 @@ impl<F: Feed> Simulation<F> {
             look.in_order(log);
         } else {
             look.by_submission(log, is_full);
+            look.by_findings(log);
         }
         log.memo.fits = std::mem::take(&mut look.kinds);
         drop(look);
         log.running = running;
+        log.memo.whole = whole;
     }
 }
 
@@ -264,6 +274,10 @@ struct Closing {
 struct Look<'a> {
     view: View<'a>,
     allocator: &'a Allocator,
+    /// Slurm's controller, if it schedules.
+    controller: Option<&'a Slurm>,
+    /// The requests for whole nodes, if all jobs get these.
+    whole: &'a [Request],
     /// True if a job that does not fit stops the pass.
     is_blocking: bool,
     /// The gate of jobs that fit, if something outside the kernel decides.
@@ -419,7 +433,7 @@ impl Look<'_> {
 
     /// Record a gate if it differs from the one before.
     fn note(&mut self, log: &mut GateLog, at: usize, gate: Gate, closed: Option<&ClosedPartitions>) {
-        log.memo.is_unsettled |= gate.kind == GateKind::NotLookedAt;
+        log.memo.is_unsettled |= gate.kind == GateKind::NotLookedAt && self.controller.is_none();
         if log.waiting[at].gate != Some(gate) {
             let numbers = self.numbers(&log.waiting[at], gate, closed);
             log.change(at, gate, numbers, self.view.now());
@@ -430,6 +444,9 @@ impl Look<'_> {
     fn of_job(&mut self, log: &mut GateLog, at: usize) -> Option<Gate> {
         let view = self.view;
         let job = log.waiting[at].job;
+        if self.controller.is_some_and(|rule| rule.awaits_requeue(job)) {
+            return Some(Gate::of(GateKind::BeginTime));
+        }
         if let Some((counter, _)) = view.over_limit(job) {
             let calendar = view.scenario.calendar.as_deref();
             let own = || calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE);
@@ -488,7 +505,7 @@ impl Look<'_> {
 
     fn fit_with(&self, job: u32, request: u32) -> Fit {
         let (view, none) = (self.view, Fit { request, subject: NONE, ..Fit::default() });
-        let want = view.placement_request_of(job, request);
+        let want = self.want(job, request);
         let machine = &view.state.machine;
         let closed = self.under_way(&want);
         if view.may_fit_request(&want) && self.holds(machine, &want, &closed) {
@@ -597,9 +614,10 @@ impl Look<'_> {
         let behind = self.running.iter().rev().take_while(|other| other.submission > first);
         let mut behind = behind.filter(|other| !is_late || other.start >= each.entered).peekable();
         behind.peek()?;
-        let want = view.placement_request_of(each.job, request);
+        let want = self.want(each.job, request);
         let closed = self.under_way(&want);
         if closed.is_empty()
+            && self.whole.is_empty()
             && let Some(resource) = limiting_resource(view, self.allocator, each.job, request)
         {
             let set = want.request.nodes;
@@ -634,6 +652,10 @@ impl Look<'_> {
     fn numbers(&mut self, each: &Waiting, gate: Gate, closed: Option<&ClosedPartitions>) -> Numbers {
         let (view, none) = (self.view, Numbers::default());
         match gate.kind {
+            GateKind::Resources if gate.detail == SELECTION => none,
+            GateKind::WouldDelay if self.controller.is_some() => {
+                Numbers { hole: self.hole_found(each.job), ..none }
+            }
             GateKind::Unavailable | GateKind::Resources => {
                 let known = self.kinds[each.kind as usize].amounts;
                 let (asked, free) = known.unwrap_or_else(|| self.amounts(each, gate));
@@ -642,7 +664,7 @@ impl Look<'_> {
             }
             GateKind::Window => {
                 let request = self.kinds[each.kind as usize].request;
-                let want = view.placement_request_of(each.job, request);
+                let want = self.want(each.job, request);
                 let begin = self.in_the_way(&want, &self.under_way(&want)).map(|(_, begin)| begin);
                 Numbers { hole: begin.map_or(f64::NAN, |begin| begin - view.now()), ..none }
             }
@@ -665,7 +687,7 @@ impl Look<'_> {
     /// Return what a job that does not fit asks for, and what is free of it.
     fn amounts(&self, each: &Waiting, gate: Gate) -> (i64, i64) {
         let machine = &self.view.state.machine;
-        let want = self.view.placement_request_of(each.job, self.kinds[each.kind as usize].request);
+        let want = self.want(each.job, self.kinds[each.kind as usize].request);
         let closed = self.under_way(&want);
         let tasks = i64::from(want.tasks);
         if gate.kind == GateKind::Unavailable {

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::controller_input::{Allotment, ControllerInput, Entry, EntryOutcome, Limits, Partition};
 use super::depths::Looked;
+use super::finding::{Finding, Stop};
 use super::free_window::FreeWindow;
 use super::node_bits::NodeBits;
 use super::node_space::NodeSpace;
@@ -34,6 +35,19 @@ pub struct Backfill {
     holds_until: f64,
     /// True if some estimate was postponed to the end of a plan.
     puts_off: bool,
+    /// The plans made, if findings are asked for.
+    plans: Option<Vec<Plan>>,
+    /// What was found of the latest entry.
+    finding: Finding,
+}
+
+/// The nodes that are planned for a job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Plan {
+    job: u32,
+    begin: f64,
+    end: f64,
+    nodes: NodeBits,
 }
 
 /// Earliest start of a job beside the plans made so far, its nodes, and the nodes that it may use.
@@ -68,7 +82,29 @@ impl Backfill {
             planned: Planned::none(partitions),
             holds_until: f64::INFINITY,
             puts_off: false,
+            plans: None,
+            finding: Finding::Tried,
         }
+    }
+
+    /// Find out what keeps each entry from its nodes.
+    #[must_use]
+    pub fn explaining(self) -> Self {
+        Self { plans: Some(Vec::new()), ..self }
+    }
+
+    /// Return what was found of the latest entry, if it waits.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        self.finding
+    }
+
+    /// Return the depth by which the call is over.
+    #[must_use]
+    pub fn stopped(&self, setup: &Setup) -> Option<Finding> {
+        let has_tested_all = self.tested >= setup.parameters.bf_max_job_test;
+        let stop = if has_tested_all { Stop::BfMaxJobTest } else { Stop::BfMaxJobStart };
+        self.is_over(setup).then_some(Finding::Stopped(stop))
     }
 
     /// Return the second from which the same call may have another result although nothing but the time has changed.
@@ -119,13 +155,14 @@ impl Backfill {
 
     /// Start a job, preempt others for it, plan it, or let it wait.
     pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> EntryOutcome {
+        self.finding = self.stopped(setup).unwrap_or_default();
         if self.state.done.contains(&entry.job) || self.is_over(setup) {
             return EntryOutcome::NotTried;
         }
-        if self.planned.has_all_of_array(&setup.parameters, entry) {
-            return EntryOutcome::NotTried;
-        }
-        if !self.looked.admits(&setup.parameters, entry) {
+        let has_all = self.planned.has_all_of_array(&setup.parameters, entry);
+        let array = has_all.then_some(Stop::BfMaxJobArrayResv);
+        if let Some(stop) = array.or_else(|| self.looked.refuses(&setup.parameters, entry)) {
+            self.finding = Finding::Stopped(stop);
             return EntryOutcome::NotTried;
         }
         self.tested += 1;
@@ -134,7 +171,10 @@ impl Backfill {
         }
         let only_now = !self.planned.admits(&setup.parameters, entry, self.state.now);
         self.limit_validity(entry.eligible + setup.parameters.bf_min_age_reserve);
-        let Some(place) = self.earliest(setup, entry, only_now) else { return EntryOutcome::Waits };
+        let Some(place) = self.earliest(setup, entry, only_now) else {
+            self.find_in_the_way(setup, entry);
+            return EntryOutcome::Waits;
+        };
         let begun = if place.start > self.state.now {
             Begun::Not
         } else {
@@ -148,8 +188,13 @@ impl Backfill {
             _ if !entry.is_open() => return EntryOutcome::Waits,
             _ => {}
         }
+        self.find_in_the_way(setup, entry);
         let Place { start, chosen, .. } = place;
-        self.space.plan(&nodes_of(setup, &chosen), start, start + entry.limit);
+        let nodes = nodes_of(setup, &chosen);
+        let span = self.space.plan(&nodes, start, start + entry.limit);
+        if let Some(plans) = &mut self.plans {
+            plans.push(Plan { job: entry.job, begin: span.0, end: span.1, nodes });
+        }
         self.planned.add(&setup.parameters, entry);
         match begun {
             Begun::Preempted(gone) => EntryOutcome::Preempts(gone, chosen),
@@ -237,6 +282,38 @@ impl Backfill {
         let after = if is_seen { after } else { f64::INFINITY };
         let later = later.unwrap_or(f64::INFINITY).min(after);
         (usable, later.is_finite().then_some(later))
+    }
+
+    /// Find the first plan, by its begin, with a node that an entry would get now if nothing were planned.
+    fn find_in_the_way(&mut self, setup: &Setup, entry: &Entry) {
+        let (state, now) = (&self.state, self.state.now);
+        let Some(plans) = self.plans.as_ref().filter(|plans| !plans.is_empty() && entry.is_open()) else {
+            return;
+        };
+        let (mut nodes, _) = state.open(entry, &self.members[entry.partition], now);
+        entry.keep_suitable(&mut nodes);
+        let mut usable = nodes.clone();
+        FreeWindow::new(setup.nodes(), &self.space, now).keep_free(
+            &self.space,
+            now,
+            now + entry.limit,
+            &mut usable,
+        );
+        if usable == nodes {
+            return;
+        }
+        nodes.remove(&state.completing);
+        let Some(chosen) = state.occupation.choose_now(setup, entry, &nodes, &state.weights) else { return };
+        let mut taken = nodes_of(setup, &chosen);
+        taken.remove(&usable);
+        let is_in_the_way = |plan: &&Plan| {
+            let meets = plan.begin <= now + entry.limit && plan.end > now;
+            meets && plan.job != entry.job && plan.nodes.meets(&taken)
+        };
+        let first = plans.iter().filter(is_in_the_way).min_by(|one, other| one.begin.total_cmp(&other.begin));
+        if let Some(plan) = first {
+            self.finding = Finding::InTheWay(plan.job, plan.begin - now);
+        }
     }
 
     /// Return the start of a job that may start now or not at all.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::controller_input::Entry;
+use super::finding::Stop;
 use super::parameters::SlurmParameters;
 
 /// A group in which entries are counted.
@@ -23,25 +24,29 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    /// Count an entry in all of its groups. Return false, and do not count it, if the maximum of one of them is
+    /// Count an entry in all of its groups. Return the parameter, and do not count it, if the maximum of one of them is
     /// reached. O(log groups).
-    pub fn admits(&mut self, parameters: &SlurmParameters, entry: &Entry) -> bool {
+    pub fn refuses(&mut self, parameters: &SlurmParameters, entry: &Entry) -> Option<Stop> {
         let (partition, owner) = (entry.partition, entry.owner);
         let groups = [
-            (parameters.bf_max_job_part, Some(Group::Partition(partition))),
-            (parameters.bf_max_job_user, owner.user.map(Group::User)),
-            (parameters.bf_max_job_user_part, owner.user.map(|user| Group::UserInPartition(user, partition))),
-            (parameters.bf_max_job_assoc, owner.association.map(Group::Association)),
+            (Stop::BfMaxJobPart, parameters.bf_max_job_part, Some(Group::Partition(partition))),
+            (Stop::BfMaxJobUser, parameters.bf_max_job_user, owner.user.map(Group::User)),
+            (
+                Stop::BfMaxJobUserPart,
+                parameters.bf_max_job_user_part,
+                owner.user.map(|user| Group::UserInPartition(user, partition)),
+            ),
+            (Stop::BfMaxJobAssoc, parameters.bf_max_job_assoc, owner.association.map(Group::Association)),
         ];
-        let counted =
-            || groups.into_iter().filter_map(|(most, group)| Some((most, group?))).filter(|each| each.0 > 0);
+        let groups = groups.into_iter().filter_map(|(stop, most, group)| Some((stop, most, group?)));
+        let counted = || groups.clone().filter(|each| each.1 > 0);
         let count_of = |group: Group| self.counts.get(&group).copied().unwrap_or(0);
-        if counted().any(|(most, group)| count_of(group) >= most) {
-            return false;
+        if let Some((stop, ..)) = counted().find(|&(_, most, group)| count_of(group) >= most) {
+            return Some(stop);
         }
-        for (_, group) in counted() {
+        for (_, _, group) in counted() {
             *self.counts.entry(group).or_default() += 1;
         }
-        true
+        None
     }
 }

@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::controller_input::{ControllerInput, Entry, EntryOutcome, Limits};
+use super::finding::{Finding, Stop};
 use super::setup::Setup;
 use super::starting::{Begun, CallState};
 
@@ -24,6 +25,8 @@ pub struct MainLoop {
     starts: usize,
     /// The reservations of jobs that did not fit.
     over: Vec<usize>,
+    /// The jobs that closed partitions, and these.
+    closings: Vec<(u32, usize)>,
 }
 
 impl MainLoop {
@@ -36,6 +39,7 @@ impl MainLoop {
             tested_of: vec![0; setup.partitions.len()],
             starts: 0,
             over: Vec::new(),
+            closings: Vec::new(),
         }
     }
 
@@ -87,6 +91,7 @@ impl MainLoop {
             return;
         }
         self.closed[entry.partition] = true;
+        self.closings.push((entry.job, entry.partition));
         self.state.available.remove(&setup.partitions[entry.partition].nodes);
     }
 
@@ -94,6 +99,24 @@ impl MainLoop {
     #[must_use]
     pub fn into_state(self) -> CallState {
         self.state
+    }
+
+    /// Return what keeps the call from an entry in a partition, which may be beyond its depth. O(closed partitions ·
+    /// nodes / 64).
+    #[must_use]
+    pub fn stopped(&self, setup: &Setup, partition: usize, is_beyond: bool) -> Option<Finding> {
+        let nodes = |partition: usize| &setup.partitions[partition].nodes;
+        let own = nodes(partition);
+        let closing =
+            self.closings.iter().find(|&&(_, closed)| closed == partition || own.meets(nodes(closed)));
+        if let Some(&(job, _)) = closing {
+            return Some(Finding::Behind(job));
+        }
+        let most = setup.parameters.sched_max_job_start;
+        if most > 0 && self.starts >= most {
+            return Some(Finding::Stopped(Stop::SchedMaxJobStart));
+        }
+        is_beyond.then_some(Finding::Stopped(Stop::DefaultQueueDepth))
     }
 
     /// Return whether some entry did not fit.

@@ -8,6 +8,7 @@ mod controller_input;
 mod cores;
 mod depths;
 mod estimate;
+mod finding;
 mod free_amounts;
 mod free_window;
 mod generic;
@@ -31,6 +32,7 @@ pub use controller_input::{
     Allotment, Amounts, Classes, ControllerInput, Entry, EntryOutcome, Held, Limits, Memory, Owner,
     Partition, Reservation,
 };
+pub use finding::{Finding, Stop};
 pub use generic::{GenericAmounts, GenericRequest};
 pub use main_loop::{MainLoop, main_loop};
 pub use node_bits::NodeBits;

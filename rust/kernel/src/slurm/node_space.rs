@@ -83,8 +83,8 @@ impl NodeSpace {
         within.into_iter().any(|record| !nodes.is_within(&record.free))
     }
 
-    /// Plan a job on these nodes in [start, end), both rounded down.
-    pub(super) fn plan(&mut self, nodes: &NodeBits, start: f64, end: f64) {
+    /// Plan a job on these nodes in [start, end), both rounded down. Return both.
+    pub(super) fn plan(&mut self, nodes: &NodeBits, start: f64, end: f64) -> (f64, f64) {
         let start = self.parameters.rounded_down(start).max(self.records[0].begin);
         let end = self.parameters.rounded_down(end).max(start + self.parameters.bf_resolution);
         self.limit_by_window(end);
@@ -100,6 +100,7 @@ impl NodeSpace {
             self.records[place].end = self.records[place + 1].end;
             self.records.remove(place + 1);
         }
+        (start, end)
     }
 
     /// Split the record that contains this time.

@@ -36,6 +36,7 @@ __all__ = [
     "longest_waits",
     "parts_of_gates",
     "parts_of_waits",
+    "subject_of_gate",
     "waited",
     "waiting_time",
 ]
@@ -298,6 +299,12 @@ def parts_of_gates(run: Waits, of: Literal["gates", "limits"], edges: Floats | N
     columns = {name: seconds[:, index] for index, name in enumerate(names)}
     columns |= {names[-1]: columns[names[-1]] + rest}
     return _framed(run, (rows, waits), edges, columns)
+
+
+def subject_of_gate() -> pl.Expr:
+    """Return what a gate is about: its subject, or the parameter that stopped a call of the controller."""
+    stop = pl.when(pl.col("gate") == "not_looked_at").then("detail")
+    return pl.coalesce("subject", stop).alias("subject")
 
 
 def _parts_by_gate(gates: pl.DataFrame) -> tuple[list[str], Whole]:

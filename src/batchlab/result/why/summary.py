@@ -20,6 +20,7 @@ from batchlab.result.why.split import (
     OWN_RUN,
     longest_waits,
     parts_of_waits,
+    subject_of_gate,
     waited,
     waiting_time,
 )
@@ -172,7 +173,7 @@ def _gates(run: Waits, total: float) -> tuple[str, list[tuple[str, ...]], str, i
     until = pl.Series("until", run.ends[gates["row"].to_numpy()])
     end = pl.min_horizontal("end", "until")
     # Of jobs the first ones would say little.
-    subject = pl.when(~pl.col("gate").is_in(["order", "would_delay", "promised"])).then("subject")
+    subject = pl.when(~pl.col("gate").is_in(["order", "would_delay", "promised"])).then(subject_of_gate())
     detail = pl.when(pl.col("gate") == "resources").then("detail")
     keys = "gate", subject.alias("subject"), detail.alias("detail")
     found = (
@@ -183,7 +184,7 @@ def _gates(run: Waits, total: float) -> tuple[str, list[tuple[str, ...]], str, i
     found = found.filter(pl.col("time") > 0).sort("time", descending=True, maintain_order=True)
     rows: list[tuple[str, ...]] = [("gate", "subject", "held by", "jobs", "time", "share")]
     for gate, about, by, count, time in found.head(_SHOWN_GATES).iter_rows():
-        shape = "shape" if gate == "resources" else ""
+        shape = "shape" if gate == "resources" and by != "selection" else ""
         names = gate.replace("_", " "), about or shape, by or ""
         rows.append((*names, f"{count:,}", format_duration(time), _share(time, total)))
     more = len(found) - _SHOWN_GATES

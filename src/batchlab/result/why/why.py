@@ -19,6 +19,7 @@ from batchlab.result.recorded import TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES, capacity_of
 from batchlab.result.why.chain import chain_of
 from batchlab.result.why.overtakers import overtakers_of
+from batchlab.result.why.split import subject_of_gate
 from batchlab.workload.columns import EXEMPT_FROM_LIMITS
 
 if TYPE_CHECKING:
@@ -301,12 +302,12 @@ def _gates(why: Why) -> list[tuple[str, ...]]:
     ends = pl.col("end").fill_null(why.until)
     held_by = pl.when(pl.col("gate") == "resources").then("detail")
     # A gate names a job or a limit; of many jobs the first ones would say little.
-    found = why.gates.group_by("gate", "subject", held_by.alias("held_by"), maintain_order=True).agg(
+    found = why.gates.group_by("gate", subject_of_gate(), held_by.alias("held_by"), maintain_order=True).agg(
         (ends - pl.col("start")).sum().alias("time")
     )
     found = found.sort("time", descending=True, maintain_order=True)
     for gate, subject, by, time in found.head(_SHOWN_LINKS).iter_rows():
-        who = subject or ("shape" if gate == "resources" else "")
+        who = subject or ("shape" if gate == "resources" and by != "selection" else "")
         who = f"job {subject}" if gate in {"order", "would_delay", "promised"} else who
         share = f"{time / why.wait:.1%}"
         rows.append((gate.replace("_", " "), who, by or "", format_duration(time), share))

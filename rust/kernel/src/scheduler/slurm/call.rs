@@ -1,7 +1,9 @@
 //! State of a call of the main loop or of backfill that is processing the queue.
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::slurm::{Backfill, CallState, Entry, EntryOutcome, MainLoop, Setup};
+use crate::slurm::{Backfill, CallState, Entry, EntryOutcome, Finding, MainLoop, Setup, Stop};
 
 use super::cycle::{BackfillYield, Cycle, Turn};
 use super::queue::Queued;
@@ -14,6 +16,9 @@ pub(super) struct Call {
     pub queue: Vec<Queued>,
     pub next: usize,
     pub started: bool,
+    /// The number of the call, and the slots of the jobs that it has tried, if findings are recorded.
+    pub number: u64,
+    pub slots: BTreeMap<u32, u32>,
 }
 
 /// The scheduler that is called.
@@ -31,6 +36,38 @@ impl Kind {
             Self::Main(main, ..) => main.consider(setup, entry),
             Self::Backfill(backfill, _) => backfill.consider(setup, entry),
         }
+    }
+
+    /// Process an entry. Return also what was found of it, if it waits.
+    pub fn find(&mut self, setup: &Setup, entry: &Entry) -> (EntryOutcome, Finding) {
+        match self {
+            Self::Main(main, ..) => {
+                let before = main.stopped(setup, entry.partition, false);
+                let outcome = main.consider(setup, entry);
+                let is_tried = !matches!(outcome, EntryOutcome::NotTried);
+                let otherwise =
+                    if is_tried { Finding::Tried } else { Finding::Stopped(Stop::PartitionJobDepth) };
+                (outcome, before.unwrap_or(otherwise))
+            }
+            Self::Backfill(backfill, _) => {
+                let outcome = backfill.consider(setup, entry);
+                (outcome, backfill.finding())
+            }
+        }
+    }
+
+    /// Return why the call is over before an entry in this partition; `otherwise`, if no depth ends it.
+    pub fn left_out(&self, setup: &Setup, partition: usize, otherwise: Stop) -> Finding {
+        match self {
+            Self::Main(main, ..) => main.stopped(setup, partition, true),
+            Self::Backfill(backfill, _) => backfill.stopped(setup),
+        }
+        .unwrap_or(Finding::Stopped(otherwise))
+    }
+
+    /// Return whether this is a cycle of backfill.
+    pub fn is_cycle(&self) -> bool {
+        matches!(self, Self::Backfill(..))
     }
 
     /// Convert the call into the state that it leaves.

@@ -8,6 +8,7 @@ mod call;
 mod clock;
 mod cycle;
 mod entries;
+mod findings;
 mod idle_fit_cache;
 mod occupation_cache;
 mod queue;
@@ -17,6 +18,7 @@ mod settings;
 mod spacing;
 mod time_limits;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +28,9 @@ use crate::cluster::{NodeSets, NodeTasks, Unanswered};
 use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
-use crate::slurm::{Backfill, Entry, EntryOutcome, Limits, MainLoop, Precedence, Setup, evaluate};
+use crate::slurm::{
+    Backfill, Entry, EntryOutcome, Finding, Limits, MainLoop, Precedence, Select, Setup, Stop, evaluate,
+};
 use crate::state::View;
 use crate::time::Time;
 use crate::workload::{JobState, PreemptionMode};
@@ -37,6 +41,8 @@ use call::{Call, Kind};
 use clock::{BackfillCall, Clock, MainCall};
 use cycle::{BackfillYield, Cycle, Turn};
 use entries::{Description, used_by};
+use findings::Findings;
+pub use findings::Found;
 use idle_fit_cache::IdleFitCache;
 use occupation_cache::OccupationCache;
 use queue::{Queued, queued};
@@ -77,6 +83,8 @@ pub struct Slurm {
     /// A backfill cycle that continues later.
     paused: Option<Call>,
     due: Time,
+    /// What calls found of waiting jobs, if it is recorded.
+    findings: Option<Box<Findings>>,
 }
 
 impl Slurm {
@@ -120,7 +128,44 @@ impl Slurm {
             call: None,
             paused: None,
             due: Time::NEVER,
+            findings: None,
         }
+    }
+
+    /// Record what calls find of waiting jobs.
+    pub fn explain(&mut self) {
+        self.findings = Some(Box::default());
+    }
+
+    /// Return what the latest call found of a waiting job.
+    #[must_use]
+    pub fn found(&self, job: u32) -> Option<Found> {
+        self.findings.as_ref().and_then(|findings| findings.of(job))
+    }
+
+    /// Return the jobs with findings since the latest look; None if they are not recorded.
+    #[must_use]
+    pub fn fresh(&self) -> Option<&BTreeSet<u32>> {
+        self.findings.as_ref().map(|findings| findings.fresh())
+    }
+
+    /// End a look at the findings.
+    pub fn seen(&mut self) {
+        if let Some(findings) = &mut self.findings {
+            findings.seen();
+        }
+    }
+
+    /// Return whether no call has had a job in its queue since it was requeued.
+    #[must_use]
+    pub fn awaits_requeue(&self, job: u32) -> bool {
+        self.found(job).is_none() && self.waiting.is_requeued(job)
+    }
+
+    /// Return whether jobs get whole nodes.
+    #[must_use]
+    pub fn gives_whole_nodes(&self) -> bool {
+        self.setup.parameters.select == Select::Linear
     }
 
     /// Return the feature of a run that the rule does not support, or None.
@@ -192,13 +237,16 @@ impl Slurm {
         let state = self.occupation_cache.begin_call(view, &self.setup, &self.description);
         let call = MainLoop::new(&self.setup, state);
         let kind = Kind::Main(Box::new(call), by_thread, depth);
-        Some(self.new_call(view, kind, depth.saturating_add(1)))
+        let is_explained = self.findings.as_ref().is_some_and(|findings| findings.await_main_loop());
+        let most = if is_explained { usize::MAX } else { depth.saturating_add(1) };
+        Some(self.new_call(view, kind, most))
     }
 
     /// Create a call that examines at most `most` entries.
-    fn new_call(&self, view: View<'_>, kind: Kind, most: usize) -> Call {
+    fn new_call(&mut self, view: View<'_>, kind: Kind, most: usize) -> Call {
         let queue = queued(view, self.priorities.as_deref(), &self.waiting, most);
-        Call { kind, queue, next: 0, started: false }
+        let number = self.findings.as_mut().map_or(0, |findings| findings.begin_call());
+        Call { kind, queue, next: 0, started: false, number, slots: BTreeMap::new() }
     }
 
     /// Begin a backfill cycle, or continue a paused one; a paused one ends if something has changed.
@@ -207,8 +255,10 @@ impl Slurm {
         let state = self.occupation_cache.begin_call(view, &self.setup, &self.description);
         let Some(mut call) = self.paused.take() else {
             self.waiting.call(view);
-            let backfill = Box::new(Backfill::new(&self.setup, state));
-            return self.new_call(view, Kind::Backfill(backfill, Cycle::new(now)), self.most_entries(view));
+            let backfill = Backfill::new(&self.setup, state);
+            let backfill = if self.findings.is_some() { backfill.explaining() } else { backfill };
+            let kind = Kind::Backfill(Box::new(backfill), Cycle::new(now));
+            return self.new_call(view, kind, self.most_entries(view));
         };
         if let Kind::Backfill(backfill, cycle) = &mut call.kind {
             backfill.resume(&self.setup, state);
@@ -216,6 +266,7 @@ impl Slurm {
         }
         call.started = false;
         if self.clock.was_disturbed() && !self.backfill_yield.continues {
+            self.note_rest(view, &call, Stop::BfContinue);
             call.queue.clear();
         }
         call
@@ -227,11 +278,8 @@ impl Slurm {
         let parameters = &self.setup.parameters;
         let max_entries = parameters.bf_max_job_test;
         let has_arrays = !view.scenario.attributes.array.is_empty();
-        if parameters.leaves_some_out() || has_arrays || self.backfill_yield.may_pause(max_entries) {
-            usize::MAX
-        } else {
-            max_entries
-        }
+        let leaves_out = parameters.leaves_some_out() || has_arrays || self.findings.is_some();
+        if leaves_out || self.backfill_yield.may_pause(max_entries) { usize::MAX } else { max_entries }
     }
 
     /// Process entries until one starts or preempts. Return the step.
@@ -256,10 +304,24 @@ impl Slurm {
             if !self.idle_fits.is_possible(&self.setup, &entry, request) {
                 entry.limits = Limits::Shut;
             }
-            match call.kind.consider(&self.setup, &entry) {
+            let outcome = if let Some(findings) = &mut self.findings {
+                call.slots.insert(entry.job, job);
+                let (outcome, finding) = call.kind.find(&self.setup, &entry);
+                if self.waiting.may_start(view, job) && !matches!(outcome, EntryOutcome::Started(_)) {
+                    let finding = of_slots(finding, &call.slots);
+                    findings.note(job, call.number, call.kind.is_cycle(), finding);
+                }
+                outcome
+            } else {
+                call.kind.consider(&self.setup, &entry)
+            };
+            match outcome {
                 EntryOutcome::Started(chosen) => {
                     call.started = true;
                     self.waiting.starts(job);
+                    if let Some(findings) = &mut self.findings {
+                        findings.leave(&[job]);
+                    }
                     self.occupation_cache.starts(job, entry.job);
                     self.description.time_limits.starts(view.scenario, job, request);
                     let placement = self.description.placement(view, job, request, &chosen);
@@ -293,6 +355,8 @@ impl Slurm {
             self.paused = Some(call);
             return;
         }
+        let otherwise = if call.kind.is_cycle() { Stop::BfMaxTime } else { Stop::DefaultQueueDepth };
+        self.note_rest(view, &call, otherwise);
         // A run in which jobs wait for events that never come must end, whatever a later order might start on an idle
         // machine.
         let is_idle = view.state.running.is_empty() && !relations::calendar_goes_on(view);
@@ -326,6 +390,19 @@ impl Slurm {
                 };
                 self.clock.called_backfill(now, found);
                 self.occupation_cache.end_call(backfill.into_state());
+            }
+        }
+    }
+
+    /// Record of the entries that a call leaves out why it is over, if findings are recorded.
+    fn note_rest(&mut self, view: View<'_>, call: &Call, otherwise: Stop) {
+        let Some(findings) = &mut self.findings else { return };
+        for each in call.queue.get(call.next..).unwrap_or_default() {
+            if self.waiting.may_start(view, each.job) {
+                let partition = view.scenario.requests.get(each.request).partition.index();
+                let finding = call.kind.left_out(&self.setup, partition, otherwise);
+                let finding = of_slots(finding, &call.slots);
+                findings.note(each.job, call.number, call.kind.is_cycle(), finding);
             }
         }
     }
@@ -400,6 +477,12 @@ impl Slurm {
         given: Option<&ControllerState>,
         eligible: &[(u32, f64)],
     ) -> Result<Vec<KnownJob>, &'static str> {
+        if self.findings.is_some() {
+            return Err(
+                "explain = True; gates of waiting jobs are not recorded under the rule slurm in a run with an \
+                        initial_state; leave explain out",
+            );
+        }
         let now = view.now();
         self.prepare(view);
         self.pending = PendingChanges::default();
@@ -431,6 +514,16 @@ impl Slurm {
         };
         self.due = self.clock.next_due(now);
         Ok(known)
+    }
+}
+
+/// Return a finding with the slot of a job instead of its number.
+fn of_slots(finding: Finding, slots: &BTreeMap<u32, u32>) -> Finding {
+    let slot = |job: u32| slots.get(&job).copied().unwrap_or(job);
+    match finding {
+        Finding::Behind(job) => Finding::Behind(slot(job)),
+        Finding::InTheWay(job, hole) => Finding::InTheWay(slot(job), hole),
+        other => other,
     }
 }
 
@@ -482,6 +575,10 @@ impl SchedulingRule for Slurm {
         self.description.time_limits.end(&view.state.ended);
         self.description.time_limits.forget_notices(&view.state.queue.arrived);
         self.waiting.arrive(&view.state.queue.arrived, now, &self.delays);
+        if let Some(findings) = &mut self.findings {
+            findings.leave(&view.state.ended);
+            findings.enter(&view.state.queue.arrived);
+        }
         self.keys_change = keys_change;
         self.clock.catch_up(now);
         let has_run = |&job: &u32| !view.state.jobs.start_time(job).is_nan();

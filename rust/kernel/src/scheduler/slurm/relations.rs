@@ -304,6 +304,11 @@ impl Waiting {
         self.again.is_empty()
     }
 
+    /// Return whether a waiting job was requeued.
+    pub fn is_requeued(&self, job: u32) -> bool {
+        self.again.contains_key(&job)
+    }
+
     /// Return the second since which a waiting job has been eligible.
     pub fn eligible_since(&self, job: u32) -> f64 {
         let time = |times: &BTreeMap<u32, f64>| times.get(&job).copied().unwrap_or(f64::NEG_INFINITY);

@@ -4,6 +4,7 @@ use crate::record::{FitTrial, Gate, GateKind, NONE, STOPPER, Waiting};
 use crate::scheduler::{ConservativePlan, Contender, Delay, Delays, Trial};
 use crate::state::ClosedPartitions;
 
+use super::controller::of_finding;
 use super::{Closing, Look};
 
 impl<'a> Look<'a> {
@@ -14,6 +15,9 @@ impl<'a> Look<'a> {
         }
         if let Some(kind) = self.outside {
             return Gate::of(kind);
+        }
+        if let Some(rule) = self.controller {
+            return of_finding(rule, each);
         }
         if let Some(stopper) = self.stopper.filter(|&stopper| stopper != each.job) {
             let subject = if self.is_stopper_shared { STOPPER } else { stopper };

@@ -1,0 +1,80 @@
+//! The gates of jobs under Slurm's controller (S15): what its calls found of those that fit.
+use crate::cluster::{PlacementRequest, Request};
+use crate::record::{Gate, GateKind, GateLog, NONE, SELECTION, Waiting};
+use crate::scheduler::Slurm;
+use crate::slurm::{Finding, Stop};
+use crate::state::View;
+
+use super::{Look, submission};
+
+/// Return the requests for whole nodes, if the controller gives these, and otherwise none; `known` are those of an earlier
+/// look.
+pub(super) fn whole_requests(
+    view: View<'_>,
+    controller: Option<&Slurm>,
+    mut known: Vec<Request>,
+) -> Vec<Request> {
+    if controller.is_some_and(Slurm::gives_whole_nodes) {
+        let requests = &view.scenario.requests;
+        let whole = |index| Request { exclusive: true, ..requests.get(index).clone() };
+        known.extend((known.len() as u32..requests.count() as u32).map(whole));
+    }
+    known
+}
+
+impl<'a> Look<'a> {
+    /// Return what a job asks for: whole nodes, if the controller gives these.
+    pub(super) fn want(&self, job: u32, request: u32) -> PlacementRequest<'a> {
+        let want = self.view.placement_request_of(job, request);
+        let whole = self.whole.get(request as usize);
+        whole.map_or(want, |request| PlacementRequest { request, ..want })
+    }
+
+    /// Examine the jobs with new findings.
+    pub(super) fn by_findings(&mut self, log: &mut GateLog) {
+        let Some(fresh) = self.controller.and_then(Slurm::fresh) else { return };
+        for &job in fresh {
+            let key = submission(self.view, job);
+            let Ok(at) = log.waiting.binary_search_by_key(&key, |each| each.submission) else { continue };
+            let gate = match self.of_job(log, at) {
+                Some(gate) => gate,
+                None => self.of_rule(&log.waiting[at]),
+            };
+            self.note(log, at, gate, None);
+        }
+    }
+
+    /// Return how long a job may run before the plan in whose way it was found to be.
+    pub(super) fn hole_found(&self, job: u32) -> f64 {
+        match self.controller.and_then(|rule| rule.found(job)).map(|found| found.finding) {
+            Some(Finding::InTheWay(_, hole)) => hole,
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// Return the gate of a job that fits by what a call of the controller found, which stands until the job does not fit.
+pub(super) fn of_finding(rule: &Slurm, each: &Waiting) -> Gate {
+    let none = Gate::of(GateKind::NotLookedAt);
+    let Some(found) = rule.found(each.job) else { return none };
+    let is_fresh = rule.fresh().is_some_and(|fresh| fresh.contains(&each.job));
+    if !is_fresh {
+        let refused = Gate { detail: SELECTION, ..Gate::of(GateKind::Resources) };
+        let stands = |gate: &Gate| {
+            let fits = [GateKind::NotLookedAt, GateKind::Order, GateKind::WouldDelay].contains(&gate.kind);
+            fits || *gate == refused
+        };
+        let missed = if found.by_cycle { stopped(Stop::BfInterval) } else { none };
+        return each.gate.filter(stands).unwrap_or(missed);
+    }
+    match found.finding {
+        Finding::Tried => Gate { detail: SELECTION, ..Gate::of(GateKind::Resources) },
+        Finding::Stopped(stop) => stopped(stop),
+        Finding::Behind(subject) => Gate { subject, ..Gate::of(GateKind::Order) },
+        Finding::InTheWay(subject, _) => Gate { subject, ..Gate::of(GateKind::WouldDelay) },
+    }
+}
+
+fn stopped(stop: Stop) -> Gate {
+    Gate { kind: GateKind::NotLookedAt, subject: NONE, detail: stop as u32 }
+}
