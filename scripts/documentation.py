@@ -83,6 +83,7 @@ SEARCHES = {
 _TABLES = {"| option | default | meaning |": "options", "| key | default | values | meaning |": "parameters"}
 _OUTSIDE = re.compile(r"\]\((?:\.\./)+((?!pictures/)[^)#\s]+)(#[^)\s]*)?\)")
 _LINK = re.compile(r"\]\(([^)#:\s]+)\.md\)")
+_DOORS = re.compile(r"^\| you are a \| .*\n\|[-|]+\|\n((?:\| .*\n)+)", re.MULTILINE)
 
 
 def sources() -> dict[str, bytes]:
@@ -91,7 +92,7 @@ def sources() -> dict[str, bytes]:
     found = {str(path.relative_to(docs)): path.read_bytes() for path in docs.rglob("*.*") if path.is_file()}
     for name in [name for name in found if name.endswith(".md")]:
         text = with_tables(with_searches(with_links_of_the_site(found[name].decode(), name), name))
-        found[name] = (with_contents(text) if name == "index.md" else text).encode()
+        found[name] = (with_contents(with_doors(text)) if name == "index.md" else text).encode()
     for example in documentation_gallery.examples():
         found[f"{documentation_gallery.FOLDER}/{example.name}.md"] = example.text.encode()
     found[f"{documentation_gallery.FOLDER}/index.md"] = documentation_gallery.index().encode()
@@ -141,6 +142,22 @@ def with_tables(text: str) -> str:
 
 def _slug(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def with_doors(text: str) -> str:
+    """Replace the table of readers on the home page by cards, which GitHub cannot show."""
+
+    def cards(match: re.Match[str]) -> str:
+        rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in match[1].splitlines()]
+        grid = "\n".join(
+            f":::{{grid-item-card}} {reader}\n{aim[0].upper()}{aim[1:]}.\n\n**{first}**\n\n{then}\n:::\n"
+            for reader, aim, first, then in rows
+        )
+        return f"::::{{grid}} 1 2 2 2\n:gutter: 3\n\n{grid}\n::::\n"
+
+    if not _DOORS.search(text):
+        raise LookupError("index.md: no table that begins with | you are a |.")
+    return _DOORS.sub(cards, text)
 
 
 def with_contents(text: str) -> str:

@@ -81,6 +81,19 @@ def test_every_page_and_example_is_reached(pages: dict[str, str]) -> None:
     assert examples <= pages.keys()
 
 
+def test_the_home_page_has_a_card_for_each_reader(docs: ModuleType, pages: dict[str, str]) -> None:
+    """The table of readers becomes four cards on the site; without the table the build stops."""
+    cards = re.findall(r"^:::{grid-item-card} (\w+)\n(.*?)^:::$", pages["index.md"], re.MULTILINE | re.DOTALL)
+    assert [name for name, _ in cards] == ["Researcher", "Operator", "Learner", "Developer"]
+    assert (
+        "Compare policies on a log.\n\n**[Tutorial for researchers](tutorials/researcher.md)**\n\n"
+        in cards[0][1]
+    )
+    assert "| you are a |" not in pages["index.md"]
+    with pytest.raises(LookupError, match="no table"):
+        docs.with_doors("# batchlab\n")
+
+
 def test_links_stay_on_the_site_where_they_can(docs: ModuleType) -> None:
     """Links to examples lead to the gallery, those to other files to the repository."""
     text = "[a](../examples/plots.py) [b](../CONTRIBUTING.md#the-layout) [c](../examples) [d](systems.md)"
