@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from batchlab.core import markup
 from batchlab.core.text_tables import Block, Facts, Table, render, width_of
+from batchlab.core.units import format_duration
 
 ROWS = [["name", "first", "second", "third"], ["a", "1", "22", "333"], ["long name", "4", "5", "6"]]
 
@@ -16,6 +18,27 @@ def test_columns_are_aligned() -> None:
         "Done.",
     ]
     assert width_of(ROWS) == 31
+
+
+def test_durations_of_a_column_have_one_form() -> None:
+    """In text and in HTML; the width is that of what is printed."""
+    rows = [
+        ["", "wait"],
+        ["a", format_duration(0)],
+        ["b", format_duration(93784)],
+        ["c", format_duration(59)],
+    ]
+    found = Table(rows)
+    assert render([found]).splitlines() == [
+        "           wait",
+        "a      00:00:00",
+        "b  1 d 02:03:04",
+        "c      00:00:59",
+    ]
+    assert width_of(found.rows) == 15
+    for html in (markup.table("", rows[0], rows[1:]), markup.card("", [], rows[0], rows[1:])):
+        assert ">00:00:00<" in html
+        assert "0 s" not in html
 
 
 def test_columns_that_do_not_fit_stand_below() -> None:

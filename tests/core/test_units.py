@@ -1,16 +1,19 @@
 """Quantities written for people."""
 
+import copy
 import math
 
 import pytest
 
 from batchlab.core.units import (
+    Durations,
     format_duration,
     format_energy,
     format_latency,
     format_number,
     format_power,
     format_rate,
+    in_one_form,
 )
 
 
@@ -37,6 +40,32 @@ from batchlab.core.units import (
 def test_durations(seconds: float, text: str) -> None:
     """Durations read like clocks, and carry over at full minutes, hours and days."""
     assert format_duration(seconds) == text
+
+
+def test_durations_of_a_column() -> None:
+    """One duration of a minute makes clocks of all finite ones, also beside other text in a cell."""
+    short, long = format_duration(30.4), format_duration(7384)
+    rows: list[list[str]] = [
+        ["a", "b", "c"],
+        [short, short, Durations(long, " ± ", short)],
+        ["–", long, format_duration(-0.2)],
+    ]
+    rows += [[format_duration(0), format_duration(math.inf), format_duration(1e15)]]
+    assert in_one_form(rows) == [
+        ["a", "b", "c"],
+        ["30.4 s", "00:00:30", "02:03:04 ± 00:00:30"],
+        ["–", "02:03:04", "00:00:00"],
+        ["0 s", "∞", "1e+15 s"],
+    ]
+    assert in_one_form([]) == []
+
+
+def test_copies_of_durations() -> None:
+    """Keep their seconds."""
+    cell = Durations("+", format_duration(7384), " to ", format_duration(8))
+    for each in (copy.copy(cell), copy.deepcopy(cell)):
+        assert each == cell == "+02:03:04 to 8 s"
+        assert each.as_clocks == "+02:03:04 to 00:00:08"
 
 
 @pytest.mark.parametrize(

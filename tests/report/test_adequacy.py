@@ -31,7 +31,7 @@ def test_says_what_was_found(page: str) -> None:
         "measure P 67.8721 s over 220 jobs; distance E = 1006.71 s",
         "not adequate: P &gt; 7.05111 s, the reference value",
         "100 31.4765 s 49",
-        "195 00:18:18 59 s 00:05:52 00:04:53 00:04:53",
+        "195 00:18:18 00:00:59 00:05:52 00:04:53 00:04:53",
         "20 of 171 that do",
         "fifo_a – fifo_b 7.05111 s 7.05111 s 220 194",
         "the greatest P of 1 pair of repetitions",

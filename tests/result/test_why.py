@@ -431,7 +431,7 @@ def test_summary_of_all_waiting() -> None:
     assert text.startswith("2 of 3 jobs waited, 00:02:20 in total, 00:01:10 on average.")
     assert re.search(r"^limit +one +1 +00:01:00 +42.9%$", text, re.MULTILINE)
     assert re.search(r"^bob +1 +00:01:20 +57.1% +100%$", text, re.MULTILINE)
-    assert re.search(r"^00:01:00 +1 +30 s +21.4% +100%$", text, re.MULTILINE)
+    assert re.search(r"^00:01:00 +1 +00:00:30 +21.4% +100%$", text, re.MULTILINE)
     assert re.search(r"^3 +bob +4 +10 s +00:01:20 +idle 75%$", text, re.MULTILINE)
     assert max(map(len, text.split("\n"))) <= 80
     assert "<strong>The waiting by user</strong>" in limited().waiting_summary("user")._repr_html_()

@@ -19,7 +19,7 @@ from batchlab.cli.written import write_results
 from batchlab.core.late import plot, report
 from batchlab.core.late import plot_canvas as canvas
 from batchlab.core.text_tables import Facts, Table, width_of
-from batchlab.core.units import format_energy
+from batchlab.core.units import Durations, format_energy
 from batchlab.experiment.runs import LABELS
 from batchlab.experiment.schema import OF_PASSES
 from batchlab.result.aggregates import AGGREGATES, of_resource
@@ -174,7 +174,8 @@ def _cell(row: dict[str, Any], column: _Column, spread: str) -> str:
         return "–"
     width = 0.0 if other is None else other - (mean if spread == "high" else 0)
     # Equal runs may differ in the last digit of their mean.
-    return column.written(mean) + (f" ± {column.written(width)}" if width > 1e-9 * abs(mean) else "")
+    written = column.written(mean)
+    return Durations(written, " ± ", column.written(width)) if width > 1e-9 * abs(mean) else written
 
 
 def _of_aggregate(measure: Aggregate) -> _Column:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from batchlab.core.units import in_one_form
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -70,7 +72,8 @@ def table(
 ) -> Html:
     """Write a table with row names in its first column, in a box that scrolls if the table is too wide.
 
-    On narrow screens, each row is a block of cells that are preceded by the names of their columns.
+    On narrow screens, each row is a block of cells that are preceded by the names of their columns. The
+    durations of a column have one form.
 
     Parameters
     ----------
@@ -85,7 +88,7 @@ def table(
     """
     names = [*head]
     heading = element("tr", *(element("th", name, scope="col") for name in names))
-    body = (element("tr", *map(_cell, range(len(names)), names, row)) for row in rows)
+    body = (element("tr", *map(_cell, range(len(names)), names, row)) for row in in_one_form(rows))
     inner = element(
         "table",
         element("caption", caption),
@@ -128,7 +131,7 @@ def card(
         element(
             "tr", *(_styled("td" if at else "th", cell, right if at else left) for at, cell in enumerate(row))
         )
-        for row in rows
+        for row in in_one_form(rows)
     ]
     heading = element("tr", *(_styled("th", name, right if at else left) for at, name in enumerate(head)))
     tables = [element("table", element("tbody", *lines), style=_FACTS)]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
+from batchlab.core.units import in_one_form
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -36,7 +38,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text, the first with column titles.
+    """Rows of text, the first with column titles. The durations of a column have one form.
 
     If the columns do not fit, titles are broken into lines, and columns that still do not fit are moved to a
     further table below. `labels` is the number of label columns, which are repeated there. With `prose`, the
@@ -49,6 +51,10 @@ class Table:
     labels: int = 1
     prose: bool = False
     within: int | None = None
+
+    def __post_init__(self) -> None:
+        """Choose the form of the durations of each column."""
+        object.__setattr__(self, "rows", in_one_form(self.rows))
 
 
 Block: TypeAlias = Facts | Table

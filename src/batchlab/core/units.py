@@ -1,9 +1,11 @@
 """Formatting of quantities. Internally, all quantities are in SI units and float64 seconds."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Self
 
 __all__ = [
+    "Durations",
     "format_amounts",
     "format_duration",
     "format_energy",
@@ -11,6 +13,7 @@ __all__ = [
     "format_number",
     "format_power",
     "format_rate",
+    "in_one_form",
     "plain_number",
 ]
 
@@ -42,7 +45,86 @@ def plain_number(value: float) -> float:
     return int(value) if is_short else value
 
 
-def format_duration(seconds: float) -> str:
+class Durations(str):
+    """Text with durations. In a table, the durations of a column have one form: see `in_one_form`.
+
+    Parameters
+    ----------
+    *parts
+        Durations in seconds, and texts between them.
+
+    Examples
+    --------
+    >>> str(Durations(7384, " ± ", 30))
+    '02:03:04 ± 30 s'
+    """
+
+    __slots__ = ("_parts",)
+    _parts: tuple[str | float, ...]
+
+    def __new__(cls, *parts: str | float) -> Self:
+        """Join the parts; parts that are durations themselves keep their seconds."""
+        made = super().__new__(
+            cls, "".join(each if isinstance(each, str) else _alone(each) for each in parts)
+        )
+        made._parts = tuple(piece for each in parts for piece in _pieces(each))
+        return made
+
+    def __getnewargs__(self) -> tuple[str | float, ...]:  # type: ignore[override]
+        """Return the arguments of a copy."""
+        return self._parts
+
+    @property
+    def has_clock(self) -> bool:
+        """True if at least one of the durations is as long as a minute."""
+        return any(not isinstance(each, str) and _is_clock(each) for each in self._parts)
+
+    @property
+    def as_clocks(self) -> str:
+        """The text with all finite durations like clocks: ``"00:00:30"`` for 30 s."""
+        return "".join(
+            each if isinstance(each, str) else _clock(each) if abs(each) < _TOO_LONG else _alone(each)
+            for each in self._parts
+        )
+
+
+def _pieces(part: str | float) -> tuple[str | float, ...]:
+    return part.__getnewargs__() if isinstance(part, Durations) else (part,)
+
+
+def in_one_form(rows: Iterable[Iterable[str]]) -> list[list[str]]:
+    """Give the durations of each column of a table one form: clocks if one is as long as a minute.
+
+    Parameters
+    ----------
+    rows
+        The cells of equally long rows. Cells other than `Durations` stay as they are.
+
+    Returns
+    -------
+    list of list of str
+        The cells.
+
+    Examples
+    --------
+    >>> in_one_form([["mean", "3"], [format_duration(0), "4"], [format_duration(7384), "5"]])
+    [['mean', '3'], ['00:00:00', '4'], ['02:03:04', '5']]
+    """
+    cells = [[*row] for row in rows]
+    clocks = [
+        any(isinstance(cell, Durations) and cell.has_clock for cell in column)
+        for column in zip(*cells, strict=True)
+    ]
+    return [
+        [
+            cell.as_clocks if clock and isinstance(cell, Durations) else cell
+            for cell, clock in zip(row, clocks, strict=True)
+        ]
+        for row in cells
+    ]
+
+
+def format_duration(seconds: float) -> Durations:
     """Format a duration like a clock.
 
     Parameters
@@ -52,29 +134,40 @@ def format_duration(seconds: float) -> str:
 
     Returns
     -------
-    str
+    Durations
         ``"12.5 s"`` below a minute (at most two decimals), ``"02:03:04"`` below a day, then
         ``"1 d 02:03:04"``, rounded to whole seconds; ``"1e+15 s"`` from 10^15 s on; ``"–"`` for NaN and
         ``"∞"`` for infinity.
 
     Examples
     --------
-    >>> format_duration(93784)
-    '1 d 02:03:04'
+    >>> print(format_duration(93784))
+    1 d 02:03:04
     """
+    return Durations(seconds)
+
+
+def _is_clock(seconds: float) -> bool:
+    return 60 <= round(abs(seconds), 2) < _TOO_LONG  # noqa: PLR2004  # a minute
+
+
+def _alone(seconds: float) -> str:
     if math.isnan(seconds):
         return "–"
-    sign = "-" if seconds < 0 else ""
     if math.isinf(seconds):
-        return f"{sign}∞"
-    length = abs(seconds)
-    if length >= _TOO_LONG:
+        return "-∞" if seconds < 0 else "∞"
+    if abs(seconds) >= _TOO_LONG:
         return f"{seconds:.3g} s"
-    if round(length, 2) < 60:  # noqa: PLR2004  # a minute
-        return f"{round(seconds, 2) + 0.0:.12g} s"  # + 0.0: no "-0 s"
-    minutes, second = divmod(round(length), 60)
+    if _is_clock(seconds):
+        return _clock(seconds)
+    return f"{round(seconds, 2) + 0.0:.12g} s"  # + 0.0: no "-0 s"
+
+
+def _clock(seconds: float) -> str:
+    minutes, second = divmod(round(abs(seconds)), 60)
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
+    sign = "-" if round(seconds) < 0 else ""
     clock = f"{hour:02}:{minute:02}:{second:02}"
     return f"{sign}{days} d {clock}" if days else f"{sign}{clock}"
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.core.rules import is_finite
-from batchlab.core.units import format_duration
+from batchlab.core.units import Durations, format_duration
 from batchlab.core.vocabulary import GATES, JOB_STATES
 from batchlab.errors import ResultError, shown, suggest
 from batchlab.result.recorded import HELD_BY
@@ -196,7 +196,7 @@ def longest_waits(run: Waits) -> pl.DataFrame:
 def waited(row: Mapping[str, Any]) -> str:
     """Write the wait of a row of `longest_waits`, and mark a job that never started."""
     text = format_duration(row["wait"])
-    return f"{text}, never started" if row["never_started"] else text
+    return Durations(text, ", never started") if row["never_started"] else text
 
 
 def _framed(
