@@ -21,7 +21,7 @@ def test_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)
     assert "10 nodes, 632 CPUs, 4 partitions." in lines
-    assert "    0  unknown to every release of Slurm from 20.02 on" in lines
+    assert "    0  unknown to every release since Slurm 20.02" in lines
     assert text.index("Not modelled, or modelled differently") < text.index("Not modelled yet")
     assert "  KillWait = 60" in text
     assert "Seconds between SIGTERM and SIGKILL when a job has reached its limit" in text

@@ -18,11 +18,11 @@ __all__ = ["report_lines"]
 
 _WIDTH = 80
 _COUNTS: tuple[tuple[Treatment, str], ...] = (
-    ("modelled", "used: the simulated system, or its policy, has them"),
+    ("modelled", "used by the simulated system or its policy"),
     ("read", "not modelled yet: read, but not used by simulations"),
     ("not_modelled", "not modelled, or modelled differently"),
-    ("no_effect", "without effect on when and where jobs run"),
-    ("unknown", "unknown to every release of Slurm from 20.02 on"),
+    ("no_effect", "without effect on the schedule"),
+    ("unknown", "unknown to every release since Slurm 20.02"),
 )
 _TITLES: tuple[tuple[Treatment, str], ...] = (
     ("unknown", "Unknown"),
@@ -73,7 +73,7 @@ def _head(report: Report) -> Iterator[str]:
     why = (
         "as given"
         if configuration.release_from == "given"
-        else "the newest with all of them; see --slurm-version"
+        else "the newest release with all keys; see --slurm-version"
     )
     yield f"Read as Slurm {configuration.release}, {why}."
     nodes, partitions = len(configuration.in_service), len(configuration.partitions)
@@ -83,7 +83,7 @@ def _head(report: Report) -> Iterator[str]:
     yield ", ".join(_counted(count, noun) for count, noun in counts) + "."
     accounting = configuration.accounting
     if accounting is None:
-        yield "No file of sacctmgr dump: there are no accounts, shares or limits of users."
+        yield "No output of sacctmgr dump, so there are no accounts, shares or user limits."
     else:
         accounts = _counted(len(accounting.accounts), "account")
         users = _counted(len({each.user for each in accounting.users}), "user")
@@ -141,14 +141,14 @@ def _remarks(report: Report) -> Iterator[str]:
 def _mended(report: Report) -> Iterator[str]:
     mended = report.configuration.mended
     if mended:
-        yield from ("", "What Slurm puts right with a message, and so is put right here")
+        yield from ("", "Corrected here as by Slurm, which prints a message")
         for each in mended:
             yield from _wrapped(f"{_place([each.place])}: {each.says}.", "  ", "      ")
 
 
 def _changes(report: Report) -> Iterator[str]:
     if report.changes:
-        yield from ("", f"Differs between releases (read as {report.configuration.release})")
+        yield from ("", f"Differences between releases (read as {report.configuration.release})")
         for each in report.changes:
             yield from _wrapped(f"{each.key}, until {each.release}: {each.before}.", "  ", "      ")
             yield from _wrapped(f"since {each.release}: {each.after}.", "      ", "      ")
@@ -156,7 +156,7 @@ def _changes(report: Report) -> Iterator[str]:
 
 def _not_read(report: Report) -> Iterator[str]:
     if report.configuration.not_read:
-        yield from ("", "Files that are there and are not read")
+        yield from ("", "Files that exist and are not read")
         for name, why in report.configuration.not_read:
             yield from _wrapped(f"{name}: {why}.", "  ", "      ")
 

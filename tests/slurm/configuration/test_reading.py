@@ -135,7 +135,7 @@ def test_the_release_is_the_newest_with_all_keys(tmp_path: Path) -> None:
     )
     kept = read(SMALL + "TLSType=tls/none", tmp_path, version="22.05", unknown="keep")
     (entry,) = [each for each in bl.slurm.Report.of(kept).entries if each.name == "TLSType"]
-    assert entry.does.endswith("Not there before 24.11.")
+    assert entry.does.endswith("New in 24.11.")
     assert "must be a version of Slurm" in refused(SMALL, tmp_path, version="19.05")
 
 

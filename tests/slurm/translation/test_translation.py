@@ -230,7 +230,7 @@ def test_jobs_run_on_it(tmp_path: Path) -> None:
             "partitions",
             "may share",
         ),
-        ("NodeName=n1 Gres=gpu:a:2,gpu:b:1", "Gres", "nodes", "types as gpu:a"),
+        ("NodeName=n1 Gres=gpu:a:2,gpu:b:1", "Gres", "nodes", "types such as gpu:a"),
         ('NodeName=n1\nPartitionName=p Nodes=""', "Nodes", "partitions", "partition p has no nodes"),
         ("NodeName=n1\nPartitionName=p Nodes=n1 DenyQos=x", "DenyQos", "partitions", "the QOS are not known"),
     ],
@@ -274,7 +274,7 @@ def test_what_is_no_longer_there_has_no_effect(tmp_path: Path) -> None:
         "RoutePlugin",
         "slurm_conf",
     )
-    assert (found.treatment, found.does.endswith("No longer there after 23.02.")) == ("no_effect", True)
+    assert (found.treatment, found.does.endswith("Removed after 23.02.")) == ("no_effect", True)
 
 
 def test_the_report(tmp_path: Path) -> None:

@@ -235,9 +235,9 @@ def _entry(
     treatment = "not_modelled" if mine and found.treatment == "modelled" else found.treatment
     does = key.does
     if key.until is not None and at(key.until) < at(configuration.release):
-        does = f"{does} No longer there after {key.until}."
+        does = f"{does} Removed after {key.until}."
     if key.since is not None and at(key.since) > at(configuration.release):
-        does = f"{does} Not there before {key.since}."
+        does = f"{does} New in {key.since}."
     values = tuple(each for each in found.values if each)
     says = tuple(dict.fromkeys(each.says for each in mine))
     return ReportedKey(name[0], name[1], treatment, does, values, tuple(dict.fromkeys(found.places)), says)
