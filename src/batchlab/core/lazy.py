@@ -27,6 +27,9 @@ class _LateModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the module has
+        # Programs such as doctest ask every object for names such as __wrapped__.
+        if name.startswith("__"):
+            raise AttributeError(f"{self._name!r} is not imported for its attribute {name!r}")
         return getattr(_import(self._name), name)
 
 
