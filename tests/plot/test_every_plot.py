@@ -292,6 +292,44 @@ def test_labels_of_a_log(name: str) -> None:
     assert ax.get_xlabel().startswith("date")
 
 
+WIDE: "dict[str, Callable[[bl.Result], Axes]]" = {
+    "free_nodes": bl.plot.free_nodes,
+    "free_slots": bl.plot.free_slots,
+    "gantt": bl.plot.gantt,
+    "allocations": bl.plot.allocations,
+    "allocation_map": bl.plot.allocation_map,
+    "job_nodes": bl.plot.job_nodes,
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_thousands_of_nodes(name: str) -> None:
+    """Ticks separate the thousands in all plots."""
+    machine = bl.System.homogeneous(nodes=6000, resources={"core": 1})
+    jobs = {"submit_time": [0, 5], "run_time": [60, 60], "requested_time": [60, 60], "tasks": [2000, 5000]}
+    ax = WIDE[name](bl.simulate(bl.Workload.from_table(jobs), machine, "fcfs"))
+    drawn(ax)
+    labels = [label.get_text() for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()]
+    assert any(re.fullmatch(r"\d,\d{3}", label) for label in labels)
+    assert not [label for label in labels if re.fullmatch(r"\d{4,}", label)]
+
+
+def test_courses_that_hardly_change_are_below_the_frame(several: list[bl.Result]) -> None:
+    """Their own margin is small, as it is a share of their range."""
+    flat = several[0].dispatch.with_columns(memory=200_000_000 + pl.int_range(pl.len()))
+    results = {str(at): replace(several[0]) for at in range(2)}
+    for each in results.values():
+        vars(each)["dispatch"] = flat
+    assert bl.plot.memory(results).get_ylim()[1] > 1.02 * 200
+
+
+def test_numbers_of_jobs_are_legible_between_tiles() -> None:
+    """A number that lies on the gap between two tiles has a seam in the colour of its job."""
+    ax = bl.plot.job_nodes(kth_results()[0])
+    assert ax.texts
+    assert all(text.get_path_effects() for text in ax.texts)
+
+
 def test_faults_are_seen() -> None:
     """The check sees labels that overlap, a legend on a curve, and letters that are too small."""
     ax = Figure(figsize=(2, 2)).add_subplot()

@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError
@@ -161,6 +162,8 @@ def name_rectangles(ax: Axes, boxes: Rectangles, colours: Floats, ids: Sequence[
                 fontsize=_POINTS,
                 color=INK if colours[at] @ (0.299, 0.587, 0.114) > _LIGHT else "white",
                 clip_on=True,
+                # Between the tiles of a job there are gaps, in which the text would be invisible.
+                path_effects=[withStroke(linewidth=2, foreground=colours[at])],
             )
 
 

@@ -18,7 +18,7 @@ from batchlab.plot.canvas import GRID, INK, annotate, begin, choice, dress, plot
 from batchlab.plot.job_classes import job_colours, name_rectangles
 from batchlab.plot.placement import Placements, Rectangles, Tiles, box, placements, space, tiles_of
 from batchlab.plot.results import Results, single, steps_of
-from batchlab.plot.scales import clock_of, instant
+from batchlab.plot.scales import clock_of, instant, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def _bars(ax: Axes, capacity: Floats, parts: _Parts, labels: tuple[str, str], id
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ticks = [tick for tick in MaxNLocator(10, integer=True).tick_values(0, nodes - 1) if 0 <= tick < nodes]
-    ax.set_xticks([tick + 0.5 for tick in ticks], [f"{tick:.0f}" for tick in ticks])
+    ax.set_xticks([tick + 0.5 for tick in ticks], [plain(tick) for tick in ticks])
     return dress(ax, grid=None)
 
 

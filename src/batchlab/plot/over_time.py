@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from batchlab.core.rules import is_finite
 from batchlab.errors import ResultError, shown
 from batchlab.plot.canvas import GRID, INK, annotate, colour, dress, legend, line_style, tint
-from batchlab.plot.scales import nice_step, short_duration, time_axis
+from batchlab.plot.scales import nice_step, plain, short_duration, time_axis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -370,6 +370,7 @@ def stacked(
         below = above
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
     ax.set_ylabel(label)
     ax.set_xlim(edges[0], edges[-1])
     shown = time_axis(ax, clock)

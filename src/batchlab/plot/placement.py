@@ -374,7 +374,7 @@ class Tiles:
         plus, factor = ("", 1) if self.names[2] else ("+", x)
         for ticks, count, sign, each in ((ax.set_xticks, x, plus, 1), (ax.set_yticks, y, "", factor)):
             shown = range(0, count, -(-count // _MOST_TICKS)) if slices == 1 else ()
-            ticks([place + 0.5 for place in shown], [f"{sign}{place * each}" for place in shown])
+            ticks([place + 0.5 for place in shown], [f"{sign}{place * each:,}" for place in shown])
         for number in range(slices if slices > 1 else 0):
             left, low = self.corner(np.array(number))
             name = f"{self.names[2]} {number}" if len(self.names[2]) > 1 else f"{self.names[2]} = {number}"

@@ -477,7 +477,9 @@ class Values:
     def apply(self, ax: Axes) -> None:
         """Apply this axis of values to axes."""
         ax.set_ylabel(self.label)
-        high = ax.get_ylim()[1] if self.top is None else 1.02 * self.top
+        # Courses that hardly change have hardly a margin by themselves.
+        greatest = max(ax.get_ylim()[1], 1.03 * float(ax.dataLim.y1)) if ax.has_data() else ax.get_ylim()[1]
+        high = greatest if self.top is None else 1.02 * self.top
         if self.mark is not None:
             ax.axhline(self.mark, color=INK, linewidth=0.8, zorder=1.5)
             high = max(high, 1.05 * self.mark)
@@ -490,7 +492,7 @@ class Values:
             ax.set_ylim(0, max(high, 1e-9))
         else:
             ax.set_ylim(0, max(high, 1e-9))
-        if self.write is not plain:
+        if self.scale != "log1p" or self.write is not plain:
             ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: self.write(value)))
 
     def reach(self, greatest: float) -> tuple[float, list[float]]:

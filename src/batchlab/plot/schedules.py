@@ -29,7 +29,7 @@ from batchlab.plot.job_classes import (
 from batchlab.plot.over_time import stacked, window_means, windows
 from batchlab.plot.placement import Placements, cells, placements, rectangles
 from batchlab.plot.results import Results, jobs_of, single, steps_of
-from batchlab.plot.scales import clock_of, nice_step, short_duration, time_axis
+from batchlab.plot.scales import clock_of, nice_step, plain, short_duration, time_axis
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -228,7 +228,7 @@ def _picture_of_use(ax: Axes, shown: Placements, span: tuple[float, float], reso
 def _node_ticks(ax: Axes, nodes: int) -> None:
     """Put each number in the middle of its node."""
     ticks = [tick for tick in MaxNLocator(8, integer=True).tick_values(0, nodes - 1) if 0 <= tick < nodes]
-    ax.set_yticks([tick + 0.5 for tick in ticks], [f"{tick:.0f}" for tick in ticks])
+    ax.set_yticks([tick + 0.5 for tick in ticks], [plain(tick) for tick in ticks])
 
 
 _MOST_JOBS = 300
