@@ -1,7 +1,10 @@
 """The plot of why jobs wait."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
 import batchlab as bl
 
@@ -22,6 +25,27 @@ def test_areas_are_waiting_times() -> None:
     # One waits first in line for 200 s in all, the other behind it for 100 s.
     assert areas == pytest.approx({"resources": 200.0, "priority": 100.0})
     assert ax.get_title(loc="left") == "Why jobs wait"
+
+
+def _hues(ax: Axes) -> dict[object, object]:
+    return {stairs.get_label(): stairs.get_facecolor() for stairs in ax.patches}
+
+
+@pytest.mark.parametrize("of", ["reasons", "holders", "gates"])
+def test_a_cause_has_one_colour_in_all_pictures(of: Literal["reasons", "holders", "gates"]) -> None:
+    """Whichever causes a picture has, and whichever is the greatest."""
+    found = []
+    for policy, runs in (("easy", [100, 1, 1]), ("fcfs", [1, 500, 9]), ("conservative", [100, 50, 50])):
+        table = {"submit_time": [0, 0, 0], "run_time": runs, "requested_time": runs, "tasks": [1, 2, 1]}
+        result = bl.simulate(bl.Workload.from_table(table), SYSTEM, policy, reasons=True, explain=True)
+        ax = bl.plot.waiting_reasons(result) if of == "reasons" else bl.plot.waiting_time(result, of=of)
+        found.append(_hues(ax))
+        assert len(set(found[-1].values())) == len(found[-1])
+        if of == "holders":
+            found.append(_hues(bl.plot.why(result)))
+    assert len({name for each in found for name in each}) > 1
+    colours = {(name, hue) for each in found for name, hue in each.items()}
+    assert len(colours) == len({name for name, _ in colours})
 
 
 def test_nothing_waits() -> None:

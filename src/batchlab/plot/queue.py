@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from batchlab.core.vocabulary import WAITING_REASONS
 from batchlab.errors import ResultError
-from batchlab.plot.canvas import annotate, begin, choice, plot, rows_size
+from batchlab.plot.canvas import PALETTE, annotate, begin, choice, colour, pale, plot, rows_size
 from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
 from batchlab.plot.over_time import Line, Steps, over_time, size_of, stacked, window_means, windows
 from batchlab.plot.results import Group, Results, clock_of_groups, groups, jobs_of, single, steps_of
 from batchlab.plot.scales import Values, clock_of, percent, plain
 from batchlab.result.timeline import demands
-from batchlab.result.why.capacity import HOLDER_TITLES
+from batchlab.result.why.capacity import HOLDER_TITLES, HOLDERS
 from batchlab.result.why.summary import part_title
 
 if TYPE_CHECKING:
@@ -292,8 +293,39 @@ def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | Non
     courses = {str(name): window_means(part, edges) for (name,), part in reasons.group_by("reason")}
     names = sorted(courses, key=lambda name: (-courses[name].sum(), name))
     return stacked(
-        ax, {name: courses[name] for name in names}, edges, "waiting jobs", clock=clock_of([found])
+        ax,
+        {name: courses[name] for name in names},
+        edges,
+        "waiting jobs",
+        colours=_colours([*WAITING_REASONS, *sorted(set(names) - set(WAITING_REASONS))]),
+        clock=clock_of([found]),
     )
+
+
+# The usual causes of waits; they come first, so that their colours differ most.
+_USUAL = (
+    "resources_earlier",
+    "resources_overtakers",
+    "would_delay",
+    "order",
+    "limit",
+    "promised",
+    "not_looked_at",
+)
+
+
+def _colours(names: Sequence[str]) -> dict[str, str | tuple[float, float, float]]:
+    """Return colours of causes, which are the same in every picture, whichever causes it has."""
+    ordered = sorted(names, key=lambda name: _USUAL.index(name) if name in _USUAL else len(_USUAL))
+    return {
+        name: colour(at) if at < len(PALETTE) else pale(colour(at), 0.5) for at, name in enumerate(ordered)
+    }
+
+
+def _holder_colours() -> dict[str, str | tuple[float, float, float]]:
+    """Return the colours of holders by their names in the legend."""
+    colours = _colours(HOLDERS)
+    return {HOLDER_TITLES[name]: colours[name] for name in HOLDERS} | {"idle": colours["idle"]}
 
 
 @plot
@@ -336,7 +368,8 @@ def why(result: Results, *, ax: Axes | None = None, job: int | None = None, titl
             # Beyond the wait nothing is added, also where the last window is longer.
             means[name] = np.diff(np.interp(edges, times, units)) / np.diff(edges)
     unit = answer.capacity.resource
-    return stacked(ax, means, edges, f"{unit} while job {chosen} waited", clock=clock_of([found]))
+    label = f"{unit} while job {chosen} waited"
+    return stacked(ax, means, edges, label, colours=_holder_colours(), clock=clock_of([found]))
 
 
 _MOST_GROUPS = 11
@@ -384,9 +417,12 @@ def waiting_time(
         return annotate(ax, "no job waited")
     period = ((table["start_time"] - first) / width).round().cast(pl.Int64)
     edges = np.asarray(first + width * np.arange(int(period.max()) + 2), np.float64)  # type: ignore[arg-type]  # a number
+    colours = None
     if by is None:
-        names = [name for name in table.columns[table.columns.index("wait") + 1 :] if table[name].sum()]
-        parts = {part_title(name, of): (period, table[name]) for name in names}
+        names = table.columns[table.columns.index("wait") + 1 :]
+        parts = {part_title(name, of): (period, table[name]) for name in names if table[name].sum()}
+        of_parts = {part_title(name, of): hue for name, hue in _colours(names).items()}
+        colours = _holder_colours() if of == "holders" else of_parts
     else:
         parts = _groups_of(table.with_columns(period=period), by)
     means = {}
@@ -394,7 +430,12 @@ def waiting_time(
         means[name] = np.bincount(periods, seconds, len(edges) - 1) / width
     ordered = sorted(means, key=lambda name: (name == _OTHERS, -means[name].sum(), name))
     return stacked(
-        ax, {name: means[name] for name in ordered}, edges, "waiting jobs", clock=clock_of([found])
+        ax,
+        {name: means[name] for name in ordered},
+        edges,
+        "waiting jobs",
+        colours=colours,
+        clock=clock_of([found]),
     )
 
 
