@@ -1,8 +1,8 @@
 """Build the documentation as a site: `python scripts/documentation.py`. Warnings are errors.
 
-The sources are docs/ as it is, the examples, and the docstrings of every public name. They are put together
-in target/site/source, where only what has changed is written, so a second build takes seconds; the pages are
-in target/site/html.
+The sources are docs/ as it is, the examples, the docstrings of every public name, and the pictures of
+`scripts/gallery.py`, drawn by today's code. They are put together in target/site/source, where only what has
+changed is written, so that a second build takes seconds; the pages are in target/site/html.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 from sphinx.util.inventory import InventoryFile
 
 import documentation_gallery
 import documentation_reference
+import gallery
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "target/site"
@@ -185,9 +188,15 @@ def _reference() -> dict[str, str]:
     return {"index.md": index} | {page.file: page.text for page in pages}
 
 
+def pictures() -> dict[str, bytes]:
+    """Draw the pictures of the pages. Those of Seth's log and of examples stay as they are in docs."""
+    with redirect_stdout(StringIO()):  # of the tutorials
+        return {f"pictures/{name}.png": gallery.png(plot()) for name, plot in gallery.plots().items()}
+
+
 def gather() -> None:
     """Write the sources that changed, and remove those that no longer exist."""
-    found = sources()
+    found = sources() | pictures()
     for path in [path for path in SOURCE.rglob("*") if path.is_file()]:
         if str(path.relative_to(SOURCE)) not in found:
             path.unlink()

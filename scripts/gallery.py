@@ -1,7 +1,8 @@
 """Draw the pictures of docs anew: `python scripts/gallery.py`, and look at each.
 
-Those of Seth's log need it in ../shared/data, and stay as they are without. `--logs DIR` writes sheets of all
-plots of real logs instead, of which `--log NAME` and `--plot NAME` choose some, and `--report FILE` a report.
+`scripts/documentation.py` draws them for the site, all but those of Seth's log. These need the log in
+../shared/data, and stay as they are without. `--logs DIR` writes sheets of all plots of real logs instead, of
+which `--log NAME` and `--plot NAME` choose some, and `--report FILE` a report.
 """
 
 import doctest
@@ -10,6 +11,7 @@ import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable
 from contextlib import chdir
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,7 @@ DPI = 160
 
 
 def plots() -> dict[str, Callable[[], Axes]]:
-    """Give every picture's name, and how it is drawn."""
+    """Return how each picture is drawn, by name, except those of Seth's log."""
     workload, system = demo_workload(2000), demo_system()
     results = [bl.simulate(workload, system, policy, dispatch=True) for policy in POLICIES]
     easy, elastic = results[1], resized()
@@ -62,16 +64,16 @@ def plots() -> dict[str, Callable[[], Axes]]:
         **of_adequacy(),
         "tutorial_researcher": lambda: of_tutorial("researcher"),
         "tutorial_operator": lambda: of_tutorial("operator"),
-        **({"generated": generated, **of_seth()} if SETH.exists() else {}),
     }
 
 
 def of_seth() -> dict[str, Callable[[], Axes]]:
-    """Run three and a half years of Seth's log under five policies."""
+    """Return the pictures of Seth's log: three and a half years under five policies."""
     results = [*gallery_logs.results_of("Seth")]
     one, day = results[0], gallery_logs.DAY
     middle = 672 * day
     return {
+        "generated": generated,
         "seth_utilisation": lambda: bl.plot.utilisation(results),
         "seth_load": lambda: bl.plot.load(results),
         "seth_gantt": lambda: bl.plot.gantt(one),
@@ -272,10 +274,17 @@ def rendered(ax: Axes) -> Image.Image:
     return Image.fromarray(pixels).quantize(COLOURS)
 
 
+def png(ax: Axes) -> bytes:
+    """Draw a plot as a file, which is light."""
+    file = BytesIO()
+    rendered(ax).save(file, "png", optimize=True)
+    return file.getvalue()
+
+
 def write_pictures() -> None:
-    """Write the pictures of docs, in few colours, so that they stay light."""
-    for name, plot in plots().items():
-        rendered(plot()).save(PICTURES / f"{name}.png", optimize=True)
+    """Write the pictures of docs."""
+    for name, plot in {**plots(), **(of_seth() if SETH.exists() else {})}.items():
+        (PICTURES / f"{name}.png").write_bytes(png(plot()))
     sizes = [path.stat().st_size for path in PICTURES.glob("*.png")]
     print(f"{len(sizes)} pictures, {sum(sizes):,} bytes")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 import batchlab
@@ -150,13 +151,57 @@ def test_inherited_members_are_in_the_reference(pages: dict[str, str]) -> None:
     assert ":members:" in shown["Job"]
 
 
-def test_the_picture_of_the_readme_is_what_its_lines_draw() -> None:
+def test_the_site_draws_its_pictures(
+    docs: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the gallery are today's, in place of the committed ones; the others are the committed ones."""
+    monkeypatch.setattr(docs, "SOURCE", tmp_path)
+    monkeypatch.setattr(docs.gallery, "plots", lambda: {"gantt": lambda: Figure().subplots()})
+    docs.gather()
+    kept = ROOT / "docs/pictures"
+    changed = {
+        path.stem
+        for path in kept.iterdir()
+        if (tmp_path / "pictures" / path.name).read_bytes() != path.read_bytes()
+    }
+    assert changed == {"gantt"}
+
+
+def test_pictures_of_the_gallery_are_on_pages(docs: ModuleType, pages: dict[str, str]) -> None:
+    """Each is committed, and some page shows it."""
+    shown = {name for page in pages.values() for name in re.findall(r"pictures/(\w+)\.png", page)}
+    committed = {path.stem for path in (ROOT / "docs/pictures").glob("*.png")}
+    assert set(docs.gallery.plots()) <= shown & committed
+
+
+# They show how fast a machine is.
+_OF_TIMES = {"cpu_time_by_queue_size", "scalability"}
+
+
+@pytest.mark.campaign
+def test_committed_pictures_are_those_of_today(docs: ModuleType) -> None:
+    """GitHub shows the committed ones."""
+    changed = {}
+    for name, plot in docs.gallery.plots().items():
+        with Image.open(ROOT / f"docs/pictures/{name}.png") as kept:
+            changed[name] = _difference(docs.gallery.rendered(plot()), kept)
+    apart = {name for name, each in changed.items() if each >= _MOST_APART}
+    assert apart <= _OF_TIMES, "run python scripts/gallery.py, and look"
+
+
+# Of 255, the root of the mean square.
+_MOST_APART = 6.0
+
+
+def _difference(one: Image.Image, other: Image.Image) -> float:
+    pixels = [np.asarray(each.convert("RGB"), dtype=np.float64) for each in (one, other)]
+    if pixels[0].shape != pixels[1].shape:
+        return np.inf
+    return float(np.sqrt(np.mean((pixels[0] - pixels[1]) ** 2)))
+
+
+def test_the_picture_of_the_readme_is_what_its_lines_draw(docs: ModuleType) -> None:
     """The first example draws the picture above it, by today's code."""
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        gallery = importlib.import_module("gallery")
-    finally:
-        sys.path.remove(str(SCRIPTS))
     readme = (ROOT / "README.md").read_text("utf-8")
     picture = re.search(r"docs/pictures/(\w+\.png)", readme)
     block = re.search(r"```pycon\n(.*?)```", readme, re.DOTALL)
@@ -166,8 +211,6 @@ def test_the_picture_of_the_readme_is_what_its_lines_draw() -> None:
     names: dict[str, Any] = {}
     for line in lines:
         exec(line.source, names)  # noqa: S102  # our own page
-    drawn = gallery.rendered(eval(last.source.partition(".figure")[0], names))  # noqa: S307  # our own page
+    drawn = docs.gallery.rendered(eval(last.source.partition(".figure")[0], names))  # noqa: S307  # our own page
     with Image.open(ROOT / "docs/pictures" / picture[1]) as kept:
-        pixels = [np.asarray(each.convert("RGB"), dtype=np.float64) for each in (drawn, kept)]
-    assert pixels[0].shape == pixels[1].shape
-    assert np.sqrt(np.mean((pixels[0] - pixels[1]) ** 2)) < 6, "run python scripts/gallery.py, and look"
+        assert _difference(drawn, kept) < _MOST_APART, "run python scripts/gallery.py, and look"
