@@ -330,6 +330,14 @@ def test_numbers_of_jobs_are_legible_between_tiles() -> None:
     assert all(text.get_path_effects() for text in ax.texts)
 
 
+def test_a_node_has_one_number() -> None:
+    """Of jobs that share a node, the one whose colour the node has is named, and no others over it."""
+    machine = bl.System.homogeneous(nodes=4, resources={"core": 2})
+    jobs = {"submit_time": [0] * 8, "run_time": [60] * 8, "requested_time": [60] * 8, "tasks": [1] * 8}
+    ax = bl.plot.job_nodes(bl.simulate(bl.Workload.from_table(jobs), machine, "fcfs"))
+    assert len(ax.texts) == len({text.get_position() for text in ax.texts}) == 4
+
+
 def test_faults_are_seen() -> None:
     """The check sees labels that overlap, a legend on a curve, and letters that are too small."""
     ax = Figure(figsize=(2, 2)).add_subplot()

@@ -214,7 +214,8 @@ def job_nodes(
     Nodes of a torus are drawn by the coordinates of their routers, slice by slice if it has more than two
     dimensions; those of a dragonfly by blade and chassis, group by group; those of a fat tree by the switches
     above them; all others by number, row by row, with the number of the first node of each row. Jobs have
-    their numbers, and the nodes of a single job theirs, if there is room.
+    their numbers, and the nodes of a single job theirs, if there is room. A node that jobs share shows one of
+    them.
 
     Parameters
     ----------
@@ -280,6 +281,7 @@ def _colours(result: Result, instant: float, row: int | None) -> Colours:
     colours = np.tile(np.array(to_rgb(_FREE)), (result.system.nodes, 1))
     there = np.flatnonzero((placed.start <= instant) & (placed.end > instant))
     if row is None:
+        there = _on_top(placed, there)
         colours[placed.node[there]] = job_colours(placed.row[there])
         return colours
     colours[placed.node[there]] = to_rgb(_OTHERS)
@@ -293,12 +295,21 @@ def _colours(result: Result, instant: float, row: int | None) -> Colours:
     return colours
 
 
+def _on_top(placed: Placements, there: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return one of the placements on each node, that of the job whose colour and number the node has."""
+    node = placed.node[there]
+    # The first of the reversed nodes is the last.
+    last = len(node) - 1 - np.unique(node[::-1], return_index=True)[1]
+    return there[np.sort(last)]
+
+
 def _name_tiles(ax: Axes, result: Result, tiles: Tiles, instant: float, row: int | None) -> None:
     """Write the numbers of jobs, or of the nodes of one job, where there is room."""
     placed = placements(result)
     there = np.flatnonzero((placed.start <= instant) & (placed.end > instant))
     left, low, width, height = tiles.nodes()
     if row is None:
+        there = _on_top(placed, there)
         node = placed.node[there]
         boxes = _joined(placed.row[there], (left[node], left[node] + width), (low[node], low[node] + height))
         name_rectangles(ax, boxes, job_colours(boxes.row), result.workload.jobs["job_id"].to_list())
