@@ -47,6 +47,8 @@ def axes(low: float, high: float, width: float = 6.4) -> Axes:
 @pytest.mark.parametrize(
     ("days", "expected"),
     [
+        (0.0005, ["09:04:10\n28 Jul 2002", "09:04:20", "09:04:30", "09:04:40"]),
+        (0.01, ["09:06\n28 Jul 2002", "09:08", "09:10", "09:12", "09:14", "09:16", "09:18"]),
         (0.4, ["10:00\n28 Jul 2002", "12:00", "14:00", "16:00", "18:00"]),
         (0.9, ["12:00\n28 Jul 2002", "15:00", "18:00", "21:00", "00:00\n29 Jul", "03:00", "06:00"]),
         (5.0, ["29 Jul\n2002", "30 Jul", "31 Jul", "1 Aug", "2 Aug"]),
@@ -65,7 +67,7 @@ def test_dates(days: float, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("width", [1.5, 4.0])
-@pytest.mark.parametrize("days", [0.05, 0.7, 3, 45, 900])
+@pytest.mark.parametrize("days", [1e-4, 1e-3, 0.02, 0.05, 0.1, 0.2, 0.7, 3, 45, 900])
 def test_dates_never_touch(days: float, width: float) -> None:
     """Labels have room on wide axes and on narrow ones."""
     ax = axes(100 * DAY, (100 + days) * DAY, width)
@@ -86,6 +88,21 @@ def test_logarithmic_ticks_never_touch(greatest: float, width: float, durations:
             log1p_axis(ax, "x", greatest, durations=durations)
         found = labels(ax)
         assert len(found) >= 2, (scale, found)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (60.0, 400.0, ["1 min", "2 min", "5 min"]),
+        (12.0, 600.0, ["15 s", "30 s", "1 min", "2 min", "5 min", "10 min"]),
+        (1.0, 9e4, ["1 s", "10 s", "1 min", "10 min", "1 h", "6 h", "1 d"]),
+    ],
+)
+def test_logarithmic_ticks_of_durations(low: float, high: float, expected: list[str]) -> None:
+    """They are durations as people say them, also within one power of ten."""
+    ax = axes(low, high)
+    log_axis(ax, "x", durations=True)
+    assert labels(ax) == expected
 
 
 def test_a_step_of_the_clock() -> None:

@@ -218,7 +218,8 @@ def log_axis(ax: Axes, which: Literal["x", "y"], *, durations: bool = False) -> 
     axis = ax.xaxis if which == "x" else ax.yaxis
     low, high = sorted(axis.get_view_interval())
     write = short_duration if durations else _plain
-    if high <= 10 * low:
+    usual = durations and sum(low <= step <= high for step in _STEPS) > 1
+    if high <= 10 * low and not usual:
         # Within one power of ten, ticks at its multiples are too few, or too close to each other.
         axis.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
     else:
@@ -239,7 +240,8 @@ def _ranked(low: float, high: float, *, durations: bool) -> list[list[float]]:
     least, most = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
     decades = [10.0**power for power in range(least, most + 1)]
     if durations and high > _MINUTE:
-        return [[*(tick for tick in decades if tick < 1), *_DURATION_DECADES[1:]]]
+        first = [*(tick for tick in decades if tick < 1), *map(float, _DURATION_DECADES[1:])]
+        return [first, [*map(float, _STEPS)]] if high <= 100 * low else [first]
     few = (2.0, 5.0) if high <= 300 * low else (3.0,)
     return [decades, [factor * decade for decade in decades for factor in few]]
 
@@ -308,6 +310,7 @@ def _log1p(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 _DATE_LABEL = 44  # points: "12 Mar" and a space
 _MONTH, _YEAR = 30.4 * _DAY, 365.25 * _DAY
+_SIXTIETHS = (1, 2, 5, 10, 15, 30)
 _HOURS, _DAYS, _MONTHS, _YEARS = (1, 2, 3, 6, 12), (1, 2, 7, 14), (1, 2, 3, 6), (1, 2, 5, 10, 20, 50, 100)
 _MONTHS_OF_YEAR = 12
 
@@ -351,7 +354,7 @@ def time_axis(ax: Axes, clock: CalendarTime | None) -> str:
 
 
 class _DateLocator(ticker.Locator):
-    """Ticks where hours, days, months or years begin."""
+    """Ticks where seconds, minutes, hours, days, months or years begin."""
 
     def __init__(self, clock: CalendarTime) -> None:
         self.clock = clock
@@ -375,7 +378,14 @@ def _dates(first: datetime, last: datetime, most: int) -> Iterator[datetime]:
     """Return round dates, at most a given number of them between two."""
     span = (last - first).total_seconds()
     midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
-    if (hours := _step(span, _HOUR, _HOURS, most)) is not None:
+    # Labels with seconds are wider.
+    seconds = _step(span, 1, _SIXTIETHS, max(2 * most // 3, 1))
+    if seconds is None and (minutes := _step(span, _MINUTE, _SIXTIETHS, most)) is not None:
+        seconds = minutes * _MINUTE
+    if seconds is not None:
+        for number in range(0, int(span) + _HOUR + seconds + 1, seconds):
+            yield midnight.replace(hour=first.hour) + timedelta(seconds=number)
+    elif (hours := _step(span, _HOUR, _HOURS, most)) is not None:
         for number in range(int(span / _HOUR) + 49):
             date = midnight + timedelta(hours=number)
             if number % hours == 0:
@@ -413,7 +423,7 @@ class _DateFormatter(ticker.Formatter):
         earlier = ["", *coarse]
         changes = [place for place, text in enumerate(coarse) if text != earlier[place]]
         texts = [f"{text}\n{coarse[place]}" if place in changes else text for place, text in enumerate(fine)]
-        if changes and any(date.hour or date.minute for date in dates):
+        if changes and any(date.hour or date.minute or date.second for date in dates):
             # The year is written once, at a day that has room on its right, or at the last.
             after = [*changes[1:], len(dates) + 1]
             at = next(
@@ -425,8 +435,9 @@ class _DateFormatter(ticker.Formatter):
 
 def _texts(dates: Sequence[datetime]) -> tuple[list[str], list[str]]:
     """Write each date in two parts: one that differs between ticks, and one that several have in common."""
-    if any(date.hour or date.minute for date in dates):
-        return [f"{date:%H:%M}" for date in dates], [f"{date.day} {date:%b}" for date in dates]
+    if any(date.hour or date.minute or date.second for date in dates):
+        form = "%H:%M:%S" if any(date.second for date in dates) else "%H:%M"
+        return [date.strftime(form) for date in dates], [f"{date.day} {date:%b}" for date in dates]
     if any(date.day != 1 for date in dates):
         return [f"{date.day} {date:%b}" for date in dates], [f"{date:%Y}" for date in dates]
     if any(date.month != 1 for date in dates):
