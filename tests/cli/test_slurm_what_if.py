@@ -81,7 +81,7 @@ def test_names_of_configurations(centre: Path, capsys: pytest.CaptureFixture[str
         (["--conf", "now", "--confidence", "2"], "--confidence: 2.0; must be a number > 0 and < 1"),
         (["--conf", "now", "--seeds", "0"], "must be >= 1"),
         (["--conf", "now", "--report", "none/r.html"], "no file in a directory that is there"),
-        (["--conf", "broken"], "slurm.conf:2: CPU is no key"),
+        (["--conf", "broken"], "slurm.conf:2: CPU is not a key"),
         (["--conf", "other"], "other cannot run the log: job 1: partition = "),
     ],
 )

@@ -203,7 +203,7 @@ def test_why_all_jobs_waited(folders: list[str], capsys: pytest.CaptureFixture[s
         (["plot", "gantt", "fcfs", "-o", "a.png", "--from", "2020-01-01"], "no common date of time 0"),
         (
             ["plot", "gantt", "fcfs", "-o", "a.png", "--from", "2d", "--to", "1d"],
-            "Invalid value for --from: 172800.0 s, --to 86400.0; must be seconds",
+            "Invalid value for --from: 172800.0 s, --to 86400.0 s; must be seconds",
         ),
         (
             ["plot", "gflops", "fcfs", "-o", "a.png", "--performance", "core"],
