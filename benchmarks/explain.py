@@ -13,7 +13,7 @@ from rates import medians
 import batchlab as bl
 
 LOGS = {"KTH": (SHARED / "data" / "KTH-SP2-1996-2.1-cln.swf.gz", 100), "Seth": (SETH, 240)}
-RULES = ("none", "first_fit", "easy", "conservative")
+RULES = ("none", "first_fit", "easy", "conservative", "slurm")
 TARGET, ROUNDS = 1.3, 5
 
 
