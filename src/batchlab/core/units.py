@@ -93,7 +93,7 @@ def _pieces(part: str | float) -> tuple[str | float, ...]:
 
 
 def in_one_form(rows: Iterable[Iterable[str]]) -> list[list[str]]:
-    """Give the durations of each column of a table one form: clocks if one is as long as a minute.
+    """Format the durations of each column of a table alike: clocks if one is as long as a minute.
 
     Parameters
     ----------

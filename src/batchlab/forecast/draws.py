@@ -1,4 +1,4 @@
-"""Run times drawn from what is known at one instant (semantics, S30).
+"""Run times drawn from the information at one instant (semantics, S30).
 
 The share of its time limit that a job runs is drawn from the jobs of the same kind that have started:
 Kaplan–Meier, in which jobs that still run are censored, conditional on the time that the job has already run.

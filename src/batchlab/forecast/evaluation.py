@@ -72,12 +72,12 @@ class Evaluation:
         The number of test instants that were left out, since the jobs that ran in the log do not fit the
         machine.
     chosen
-        What was chosen before the last third: ``draws``, ``correlation``, ``arrivals``, and whether forecasts
+        Choices made before the last third: ``draws``, ``correlation``, ``arrivals``, and whether forecasts
         are ``adjusted``.
     scores
         One row per method: ``method``, ``coverage_50``, ``coverage_80``, ``coverage_90`` (shares),
         ``coverage_error``, ``pinball_by_cases``, ``pinball_by_instants``, ``median_error``, ``width``
-        (seconds), ``points`` (share). The method ``forecast`` is what was chosen.
+        (seconds), ``points`` (share). The method ``forecast`` is the chosen one.
     classes
         One row per method and class of its median: ``method``, ``class`` (its upper end), ``cases``,
         ``instants``, ``coverage_80``, ``coverage_error``.

@@ -39,7 +39,7 @@ _QUEUED, _RUNNING, _COMPLETED, _KILLED = (
 
 
 def threads_of(given: int | None) -> int:
-    """Return the number of threads of a forecast: as given, or else that of the CPUs.
+    """Return the number of threads of a forecast: as given, or else the number of CPUs.
 
     Raises
     ------

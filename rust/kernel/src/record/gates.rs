@@ -158,9 +158,9 @@ pub struct Fit {
     pub subject: u32,
     /// Jobs of the kind that were submitted before this would fit without overtakers; None if none would.
     pub below: Option<Submission>,
-    /// True if the rest differs from what was found at the look before.
+    /// True if the rest differs from the look before.
     pub has_changed: bool,
-    /// What jobs of the kind ask for, and what is free of it, once it was asked for.
+    /// The amounts that jobs of the kind ask for, and the free ones, once computed.
     pub amounts: Option<(i64, i64)>,
     /// Where jobs of the kind would start, once it was asked for.
     pub trial: Option<FitTrial>,

@@ -68,7 +68,7 @@ struct Promise {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PromiseLog {
     current: BTreeMap<u32, Promise>,
-    /// The instant of the latest look, what had happened by then, and the promises that were looked at; NaN for none.
+    /// The instant of the latest look, the events by then, and the promises that were looked at; NaN for none.
     looked_at: Option<f64>,
     /// The instant of the first look.
     first: Option<f64>,

@@ -441,7 +441,7 @@ impl Look<'_> {
         }
     }
 
-    /// Return the gate of a job by its limits and by what is free; None if it fits.
+    /// Return the gate of a job by its limits and the free amounts; None if it fits.
     fn of_job(&mut self, log: &mut GateLog, at: usize) -> Option<Gate> {
         let view = self.view;
         let job = log.waiting[at].job;
@@ -638,7 +638,7 @@ impl Look<'_> {
         }
     }
 
-    /// Return what a job that does not fit asks for, and what is free of it.
+    /// Return the amounts that a job asks for that does not fit, and the free ones.
     fn amounts(&self, each: &Waiting, gate: Gate) -> (i64, i64) {
         let machine = &self.view.state.machine;
         let want = self.want(each.job, self.kinds[each.kind as usize].request);

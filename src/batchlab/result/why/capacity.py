@@ -135,7 +135,7 @@ def _unavailable(wait: Wait, spans: list[Span], times: Floats, pieces: Whole) ->
 
 
 def _own_runs(wait: Wait, own: Whole, times: Floats, levels: Whole, units: int) -> Whole:
-    """Give all units to the job itself in the intervals in which it ran."""
+    """Assign all units to the job itself in the intervals in which it ran."""
     ran = np.zeros(len(times), np.int64)
     for piece in own.tolist():
         span = np.clip([wait.pieces.start[piece], wait.pieces.end[piece]], wait.begin, wait.end)

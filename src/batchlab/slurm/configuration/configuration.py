@@ -187,7 +187,7 @@ class SlurmConfiguration:
 
     @cached_property
     def counted(self) -> PriorityParameters:
-        """The priority without weights for what the files lack: accounts, QOS, resources, a database."""
+        """The priority without weights of factors that the files lack, such as accounts, QOS, a database."""
         lines = [line for line in self.nodes if "FUTURE" not in line.state]
         resources = {"cpu"} | {f"gres/{each.name}" for line in lines for each in line.gres if each.consumed}
         if self.selection.memory and any(line.memory is not None for line in lines):

@@ -218,7 +218,7 @@ class Outlook:
         return bool(np.isfinite(starts[row]))
 
     def _starts(self, workload: Workload, seconds: float) -> npt.NDArray[np.float64]:
-        """Return the starts of jobs in a simulation of so many seconds from now; NaN if later."""
+        """Return the starts of jobs in a simulation of the given seconds from now; NaN if later."""
         simulation = self._live.simulation(workload)
         simulation.run_until(self._live.now + seconds)
         return simulation.result().outcome.start_time

@@ -142,7 +142,7 @@ def _admitted(each: LiveReservation, remarks: Remarked) -> Conditions:
 
 _BY_PRIORITY: Final = 'expression("-priority")'
 _LATEST_CYCLE: Final = 2.0
-"""Both threads of the controller wake within so many seconds, and call."""
+"""Both threads of the controller wake within this number of seconds, and call."""
 _NO_NODES = "no dump of the nodes: their states are those of slurm.conf, and hidden jobs are not noticed"
 _UNLISTED = "nodes of slurm.conf that are not in the dump of the nodes are out of service"
 _HIDDEN = "nodes with CPUs that no job of the dump holds are out of service"

@@ -53,7 +53,7 @@ def groups_of(configuration: SlurmConfiguration, remarks: Remarks) -> tuple[Node
 
 
 def cpus_together(line: NodeLine, configuration: SlurmConfiguration) -> int:
-    """Return how many CPUs of a node are allocated together: those of a core or of a socket."""
+    """Return how many CPUs of a node are allocated together: one, a core's or a socket's."""
     cores = line.sockets * line.cores_per_socket
     of_unit = {"core": line.cpus // max(cores, 1), "socket": line.cpus // max(line.sockets, 1)}
     return max(of_unit.get(configuration.selection.unit, 1), 1)

@@ -1,4 +1,4 @@
-"""The log of a twin, and its waiting times beside those of the model."""
+"""The log of a twin, and its waiting times beside the simulated ones."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Return the gate of a job that fits by what a call of the controller found, which stands until the job does not fit.
+/// Return the gate of a job that fits, by the finding of a call of the controller; it stands until the job does not fit.
 pub(super) fn of_finding(rule: &Slurm, each: &Waiting) -> Gate {
     let none = Gate::of(GateKind::NotLookedAt);
     let Some(found) = rule.found(each.job) else { return none };
