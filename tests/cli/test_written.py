@@ -212,7 +212,7 @@ def test_why_all_jobs_waited(folders: list[str], capsys: pytest.CaptureFixture[s
         (["plot", "wait", "fcfs", "-o", "a.gif"], "must end in .png, .pdf, .svg"),
         (
             ["plot", "wait", ".", "-o", "a.png"],
-            "result.zip: is what results are read from, and there is none",
+            "result.zip: results are read from this file, and it is missing",
         ),
         (["plot", "wait", "A=fcfs", "easy", "-o", "a.png"], "'easy' has no label, others have"),
         (["plot", "gantt", "fcfs", "easy", "-o", "a.png"], "this plot shows one. Pass --policy."),
@@ -224,7 +224,7 @@ def test_why_all_jobs_waited(folders: list[str], capsys: pytest.CaptureFixture[s
         (["why", "fcfs", "2", "--by", "user_id"], "--by: is for all jobs"),
         (["why", "eazy"], "eazy: there is no such directory. Did you mean 'easy'"),
         (["plot", "wait", "eazy", "-o", "a.png"], "eazy: there is no such directory. Did you mean 'easy'"),
-        (["why", ".", "1"], "result.zip: is what results are read from, and there is none"),
+        (["why", ".", "1"], "result.zip: results are read from this file, and it is missing"),
         (
             ["report", "fcfs", "--baseline", "esay"],
             "--baseline: 'esay'; must be the label of one of the results",

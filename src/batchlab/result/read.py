@@ -109,7 +109,7 @@ def result_of(members: Mapping[str, Any], path: Path, system: System | None = No
 def _members(folder: Path) -> dict[str, Any]:
     path = folder / NAME
     if not path.exists():
-        rule = "is what results are read from, and there is none; --stream and older versions write none. "
+        rule = "results are read from this file, and it is missing; --stream and older versions write none. "
         raise ResultError(f"{path}: {rule}Run it again with --out {folder}, without --stream.")
     if not _is_of_the_run(path):
         rule = "is of another run than manifest.json, which was written later or not to its end"
