@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -213,3 +214,10 @@ def test_enumerations_are_like_any() -> None:
     assert copy.copy(NodeState.FREE) is NodeState.FREE
     with pytest.raises(ValueError, match="7 is not a valid NodeState"):
         NodeState(7)
+
+
+def test_numbers_of_python_are_no_members() -> None:
+    """Class bodies of Python 3.13 have the number of their first line, as this one has."""
+    metaclass: Any = type(NodeState)
+    made = metaclass("Colour", (), {"__firstlineno__": 7, "RED": 0})
+    assert list(made.__members__) == ["RED"]

@@ -4,7 +4,7 @@ import json
 import pickle
 import tomllib
 from dataclasses import FrozenInstanceError, fields, replace
-from inspect import signature
+from inspect import getdoc, signature
 from typing import Any, get_type_hints
 
 import pytest
@@ -39,8 +39,8 @@ def test_keyword_arguments_are_the_fields() -> None:
 def test_every_option_is_described() -> None:
     """The docstring names every option, in order; functions that take them name none by itself."""
     names = [field.name for field in fields(bl.RunOptions)]
-    text = bl.RunOptions.__doc__ or ""
-    places = [text.index(f"\n    {name}\n        ") for name in names]
+    text = getdoc(bl.RunOptions) or ""
+    places = [text.index(f"\n{name}\n    ") for name in names]
     assert places == sorted(places)
     for function in (bl.simulate, bl.Simulation, bl.Experiment):
         assert not set(names) & set(signature(function).parameters)

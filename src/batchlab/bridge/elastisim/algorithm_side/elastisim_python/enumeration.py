@@ -20,7 +20,12 @@ class _Members(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
-        values = {name: value for name, value in body.items() if isinstance(value, int)}
+        # Names with two underscores are Python's own: since 3.13 bodies have the number of their first line.
+        values = {
+            name: value
+            for name, value in body.items()
+            if isinstance(value, int) and not name.startswith("__")
+        }
         cls.__members__ = {name: cls._member(name, value) for name, value in values.items()}
         for member_name, member in cls.__members__.items():
             setattr(cls, member_name, member)
