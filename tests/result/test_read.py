@@ -104,7 +104,7 @@ def test_the_file_of_a_platform_is_found(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     """A folder without a result, a damaged one, and one of another format."""
-    with pytest.raises(ResultError, match="there is none; --stream and older versions write none"):
+    with pytest.raises(ResultError, match="it is missing; --stream and older versions write none"):
         bl.read_result(tmp_path)
     three = bl.simulate(JOBS.head(3), demo_system(), "fcfs").write(tmp_path / "three")
     bl.simulate(JOBS.head(4), demo_system(), "fcfs").write(tmp_path)
