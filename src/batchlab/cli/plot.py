@@ -30,6 +30,7 @@ from batchlab.core.late import matplotlib_figure, result_plots
 from batchlab.core.late import plot_canvas as canvas
 from batchlab.core.late import plot_scales as scales
 from batchlab.core.rules import number_of
+from batchlab.core.vocabulary import WaitSplit
 from batchlab.errors import ResultError, shown, suggest
 
 if TYPE_CHECKING:
@@ -370,7 +371,7 @@ _NAMES = {
     "Sequence": Sequence,
     "Mapping": Mapping,
     "Axes": object,
-    "Account": Literal["holders", "gates", "limits"],
+    "WaitSplit": WaitSplit,
 }
 
 

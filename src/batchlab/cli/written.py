@@ -23,9 +23,9 @@ from batchlab.errors import ResultError, SimulationError, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from batchlab.core.vocabulary import WaitSplit
     from batchlab.report import Bundle
     from batchlab.result.result import Result
-    from batchlab.result.why.split import Account
     from batchlab.system.system import System
 
 
@@ -224,7 +224,7 @@ def why(
     result = _one_result(folder, None if system is None else batchlab_system.read_system(system))
     try:
         shown_text = (
-            result.waiting_summary(by or "size", of=cast("Account | None", of), every=every).text(width())
+            result.waiting_summary(by or "size", of=cast("WaitSplit | None", of), every=every).text(width())
             if job is None
             else result.why(job).text(width())
         )

@@ -37,6 +37,7 @@ __all__ = [
     "SHARING_MODELS",
     "USAGE_DECAYS",
     "WAITING_REASONS",
+    "WAIT_SPLITS",
     "WAKING_CAUSES",
     "WALLTIME_ACTIONS",
     "AllocatorName",
@@ -74,6 +75,7 @@ __all__ = [
     "SizeOrderName",
     "StopKind",
     "UsageDecay",
+    "WaitSplit",
     "WaitingReason",
     "WakingCause",
     "WalltimeAction",
@@ -108,6 +110,10 @@ WaitingReason = Literal[
 ]
 WAITING_REASONS: tuple[WaitingReason, ...] = get_args(WaitingReason)
 """Reasons why a job waits, in addition to limits; the number of a reason is its index."""
+
+WaitSplit = Literal["holders", "gates", "limits"]
+WAIT_SPLITS: tuple[WaitSplit, ...] = get_args(WaitSplit)
+"""What splits a wait: who had the machine, why the job could not start, or which limit it exceeded."""
 
 Gate = Literal[
     "held",

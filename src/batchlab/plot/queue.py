@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
+    from batchlab.core.vocabulary import WaitSplit
     from batchlab.result.result import Result
-    from batchlab.result.why.split import Account
 
 __all__ = ["fair_share", "load", "queue_size", "utilisation", "waiting_reasons", "waiting_time", "why"]
 
@@ -380,7 +380,7 @@ def waiting_time(
     result: Results,
     *,
     ax: Axes | None = None,
-    of: Account = "holders",
+    of: WaitSplit = "holders",
     by: str | None = None,
     title: str | None = None,
 ) -> Axes:

@@ -22,9 +22,9 @@ from batchlab.result.why.wait import Waits
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from batchlab.core.vocabulary import WaitSplit
     from batchlab.plot.results import Group
     from batchlab.result.result import Result
-    from batchlab.result.why.split import Account
     from batchlab.result.why.why import Why
 
 __all__ = ["explained_jobs", "waiting"]
@@ -62,7 +62,7 @@ def waiting(groups: Sequence[Group]) -> Html | None:
     return Html("".join([*parts, figures(drawn[:_MOST_PICTURES], "w")]))
 
 
-def _split(result: Result, of: Account, by: str | None = None) -> pl.DataFrame | None:
+def _split(result: Result, of: WaitSplit, by: str | None = None) -> pl.DataFrame | None:
     """Return the split of all waiting; None if no job waited, or there is no account of it."""
     try:
         found = result.waiting_time(by, of=of)
@@ -72,7 +72,7 @@ def _split(result: Result, of: Account, by: str | None = None) -> pl.DataFrame |
     return found if len(found) else None
 
 
-def _table(caption: str, head: str, tables: Mapping[str, pl.DataFrame], of: Account) -> Html:
+def _table(caption: str, head: str, tables: Mapping[str, pl.DataFrame], of: WaitSplit) -> Html:
     """Write shares of the waiting, a row for each of the tables, which have one row."""
     every = pl.concat([*tables.values()], how="diagonal")
     names = [name for name in every.columns[every.columns.index("wait") + 1 :] if every[name].sum() > 0]
@@ -96,7 +96,7 @@ def explained_jobs(result: Result, count: int) -> Html:
     count
         The number of results of the report, which share the number of jobs that are explained.
     """
-    of: Account = "gates" if TABLES["gates"].has(result) else "holders"
+    of: WaitSplit = "gates" if TABLES["gates"].has(result) else "holders"
     by_size = _split(result, of, "size")
     if by_size is None:
         return Html("")

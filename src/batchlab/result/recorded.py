@@ -264,6 +264,11 @@ def _gates(run: Recording) -> pl.DataFrame:
     return pl.DataFrame(columns).sort("row", "start")
 
 
+def _has_rows(name: str) -> Callable[[Recording], bool]:
+    """Return whether a run recorded rows of a table, as a function of the run."""
+    return lambda run: bool(len(run.outcome.tables.get(name, {"row": ()})["row"]))
+
+
 def _promises(run: Recording) -> pl.DataFrame:
     log, ids = run.outcome.tables["promises"], run.workload.jobs["job_id"]
     causes = pl.Series([_causes(bits) for bits in range(1 << len(PROMISE_CAUSES))])
@@ -443,7 +448,7 @@ class RecordedTables:
         (*_JOB, _FROM, Column("end_time", pl.Float64, "s, null if the job still runs"), *_HELD),
         make=lambda run: allocations_table(run.workload, run.system, run.outcome),
         is_recorded=_always,
-        is_written=lambda run: bool(len(run.outcome.tables.get("resizes", {"row": ()})["row"])),
+        is_written=_has_rows("resizes"),
     )
     dispatch = RecordedTable(
         "One row per scheduling pass, with its cost.",
@@ -532,7 +537,7 @@ class RecordedTables:
         option="explain",
         missing=(Argument("explain", "True", "simulate()"), "."),
         make=_promises,
-        is_written=lambda run: bool(len(run.outcome.tables.get("promises", {"row": ()})["row"])),
+        is_written=_has_rows("promises"),
     )
     usage = RecordedTable(
         "One row per calculation of priorities, account and user, from the root of the account tree down; "

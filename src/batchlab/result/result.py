@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from batchlab.core.vocabulary import WaitSplit
     from batchlab.policy.policy import Policy
     from batchlab.result.course import Course, ServiceIntervals
     from batchlab.result.outcome import Outcome
-    from batchlab.result.why.split import Account
     from batchlab.result.why.summary import WaitingSummary
     from batchlab.result.why.wait import Waits
     from batchlab.result.why.why import Why
@@ -215,7 +215,7 @@ class Result(RecordedTables):
         return answers.why(self._waits.of(job_id))
 
     def waiting_time(
-        self, by: str | None = None, *, of: Account = "holders", every: float | None = None
+        self, by: str | None = None, *, of: WaitSplit = "holders", every: float | None = None
     ) -> pl.DataFrame:
         """Split the waiting time of all jobs by its causes (S29).
 
@@ -263,7 +263,7 @@ class Result(RecordedTables):
         return waiting.waiting_time(self._waits, self._jobs_without_nodes, by, of=of, every=every)
 
     def waiting_summary(
-        self, by: str = "size", *, of: Account | None = None, every: float | None = None
+        self, by: str = "size", *, of: WaitSplit | None = None, every: float | None = None
     ) -> WaitingSummary:
         """Summarise what all waiting was for: causes, groups of jobs, periods, and the longest waits.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
 from batchlab.core.rules import is_finite
 from batchlab.core.units import Durations, format_duration
-from batchlab.core.vocabulary import GATES, JOB_STATES
+from batchlab.core.vocabulary import GATES, JOB_STATES, WAIT_SPLITS, WaitSplit
 from batchlab.errors import ResultError, shown, suggest
 from batchlab.result.recorded import HELD_BY
 from batchlab.result.why.capacity import capacity_of
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from batchlab.result.why.wait import Waits
 
 __all__ = [
-    "ACCOUNTS",
     "LIMIT_PREFIX",
     "OWN_RUN",
     "PARTS",
-    "Account",
     "longest_waits",
     "parts_of_gates",
     "parts_of_waits",
@@ -41,10 +39,6 @@ __all__ = [
     "waiting_time",
 ]
 
-Account: TypeAlias = Literal["holders", "gates", "limits"]
-"""By what a wait is split: who had the machine, why the job could not start, or which limit it exceeded."""
-
-ACCOUNTS: tuple[Account, ...] = get_args(Account)
 OWN_RUN = "own_run"
 LIMIT_PREFIX = "limit_"
 _MOST_PERIODS = 100_000
@@ -54,7 +48,7 @@ PARTS = ("own_run", "running", "before", "overtook", "unavailable", "idle")
 
 
 def waiting_time(
-    run: Waits, jobs: pl.DataFrame, by: str | None, *, of: Account = "holders", every: float | None = None
+    run: Waits, jobs: pl.DataFrame, by: str | None, *, of: WaitSplit = "holders", every: float | None = None
 ) -> pl.DataFrame:
     """Split the waiting time of all jobs, by a column of the jobs and over time.
 
@@ -83,9 +77,9 @@ def waiting_time(
     ResultError
         If there is no such column or account, `every` is no duration, or gates were not recorded.
     """
-    if of not in ACCOUNTS:
+    if of not in WAIT_SPLITS:
         raise ResultError(
-            f"of = {shown(of)}; must be one of {', '.join(ACCOUNTS)}.{suggest(str(of), ACCOUNTS)}"
+            f"of = {shown(of)}; must be one of {', '.join(WAIT_SPLITS)}.{suggest(str(of), WAIT_SPLITS)}"
         )
     edges = None if every is None else _edges(run, every)
     parts = parts_of_waits(run, edges) if of == "holders" else parts_of_gates(run, of, edges)

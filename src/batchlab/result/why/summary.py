@@ -28,7 +28,7 @@ from batchlab.result.why.split import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from batchlab.result.why.split import Account
+    from batchlab.core.vocabulary import WaitSplit
     from batchlab.result.why.wait import Waits
 
 __all__ = ["WaitingSummary", "part_title", "summary"]
@@ -43,7 +43,7 @@ _SHORT |= {"own_run": "own runs", "idle": "idle", "other": "other"}
 _USERS = ("user", "user_id")
 
 
-def part_title(name: str, of: Account) -> str:
+def part_title(name: str, of: WaitSplit) -> str:
     """Return the name of a part of `Result.waiting_time` in texts and pictures."""
     if of == "holders":
         return "idle" if name == "idle" else HOLDER_TITLES[name]
@@ -95,7 +95,7 @@ def summary(
     jobs: pl.DataFrame,
     by: str = "size",
     *,
-    of: Account | None = None,
+    of: WaitSplit | None = None,
     every: float | None = None,
 ) -> WaitingSummary:
     """Tabulate the waiting of all jobs.
@@ -124,7 +124,7 @@ def summary(
         return WaitingSummary(none, ())
     total = fsum(waits["wait"])
     explained = TABLES["gates"].has(run.result)
-    chosen: Account = of or ("gates" if explained else "holders")
+    chosen: WaitSplit = of or ("gates" if explained else "holders")
     by_group = waiting_time(run, jobs, by, of=chosen)
     over_time = waiting_time(run, jobs, None, of=chosen, every=every or _period(run))
     tables = [("Who had the machine while jobs waited:", _holders(run, jobs, total), "", 1)]
@@ -196,14 +196,14 @@ def _group_title(by: str) -> str:
     return "number of tasks" if by == "size" else by
 
 
-def _parts(table: pl.DataFrame, of: Account) -> list[tuple[str, str]]:
+def _parts(table: pl.DataFrame, of: WaitSplit) -> list[tuple[str, str]]:
     """Return the names and short titles of the parts that are not zero everywhere."""
     known = {"start_time", "end_time", "jobs", "wait", table.columns[table.columns.index("jobs") - 1]}
     names = [name for name in table.columns if name not in known and table[name].sum() > 0]
     return [(name, _SHORT.get(name, part_title(name, of))) for name in names]
 
 
-def _groups(table: pl.DataFrame, by: str, of: Account, total: float) -> tuple[list[tuple[str, ...]], str]:
+def _groups(table: pl.DataFrame, by: str, of: WaitSplit, total: float) -> tuple[list[tuple[str, ...]], str]:
     parts = _parts(table, of)
     shown = table if by == "size" else table.sort("wait", descending=True, maintain_order=True)
     titles = "tasks, at most" if by == "size" else by
@@ -216,7 +216,7 @@ def _groups(table: pl.DataFrame, by: str, of: Account, total: float) -> tuple[li
     return rows, f"… {more:,} more. {note}" if more > 0 else note
 
 
-def _periods(run: Waits, table: pl.DataFrame, of: Account, total: float) -> list[tuple[str, ...]]:
+def _periods(run: Waits, table: pl.DataFrame, of: WaitSplit, total: float) -> list[tuple[str, ...]]:
     parts = _parts(table, of)
     rows = [("from", "jobs", "time", "share", *(title for _, title in parts))]
     at = partial(run.instant, seconds=False)
