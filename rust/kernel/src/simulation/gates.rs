@@ -377,11 +377,16 @@ impl Look<'_> {
         }
         if is_full && is_behind_one {
             for job in [self.former_stopper, stopper].into_iter().flatten() {
-                let key = submission(view, job);
-                if let Ok(at) = log.waiting.binary_search_by_key(&key, |each| each.submission) {
-                    self.examine(log, at);
-                }
+                self.examine_job(log, job);
             }
+        }
+    }
+
+    /// Examine a job, if it waits.
+    fn examine_job(&mut self, log: &mut GateLog, job: u32) {
+        let key = submission(self.view, job);
+        if let Ok(at) = log.waiting.binary_search_by_key(&key, |each| each.submission) {
+            self.examine(log, at);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::scheduler::Slurm;
 use crate::slurm::{Finding, Stop};
 use crate::state::View;
 
-use super::{Look, submission};
+use super::Look;
 
 /// Return the requests for whole nodes, if the controller gives these, and otherwise none; `known` are those of an earlier
 /// look.
@@ -34,13 +34,7 @@ impl<'a> Look<'a> {
     pub(super) fn by_findings(&mut self, log: &mut GateLog) {
         let Some(fresh) = self.controller.and_then(Slurm::fresh) else { return };
         for &job in fresh {
-            let key = submission(self.view, job);
-            let Ok(at) = log.waiting.binary_search_by_key(&key, |each| each.submission) else { continue };
-            let gate = match self.of_job(log, at) {
-                Some(gate) => gate,
-                None => self.of_rule(&log.waiting[at]),
-            };
-            self.note(log, at, gate, None);
+            self.examine_job(log, job);
         }
     }
 
