@@ -1,8 +1,9 @@
 //! Slurm's controller: one call of its main loop or of its backfill scheduler, as a function of its input.
+use batchlab_kernel::index::NodeBits;
 use batchlab_kernel::slurm::{
     Allotment, Amounts, CallState, Classes, ControllerInput, Entry, EntryOutcome, GenericAmounts,
-    GenericRequest, Held, Limits, Memory, NodeBits, Owner, Partition, Precedence, Reservation, Setup,
-    backfill, evaluate, main_loop,
+    GenericRequest, Held, Limits, Memory, Owner, Partition, Precedence, Reservation, Setup, backfill,
+    evaluate, main_loop,
 };
 use std::sync::Arc;
 

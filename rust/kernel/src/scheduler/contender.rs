@@ -1,6 +1,6 @@
 //! A job that is tried against the plan of conservative as if it started now (S15).
 use crate::cluster::{NodeTasks, Request};
-use crate::index::WORD;
+use crate::index::NodeBits;
 
 /// The time that a reservation holds.
 #[derive(Debug)]
@@ -18,8 +18,7 @@ pub struct Contender<'a> {
     pub(super) request: &'a Request,
     /// By node.
     pub(super) parts: Vec<NodeTasks>,
-    /// The nodes as bits.
-    nodes: Vec<u64>,
+    nodes: NodeBits,
 }
 
 impl<'a> Contender<'a> {
@@ -27,10 +26,8 @@ impl<'a> Contender<'a> {
     #[must_use]
     pub fn new(job: u32, request: &'a Request, placement: &[NodeTasks]) -> Self {
         let parts = sorted(placement);
-        let mut nodes = vec![0; parts.last().map_or(0, |last| last.node as usize / WORD + 1)];
-        for part in &parts {
-            nodes[part.node as usize / WORD] |= 1 << (part.node as usize % WORD);
-        }
+        let length = parts.last().map_or(0, |last| last.node as usize + 1);
+        let nodes = NodeBits::of(length, parts.iter().map(|part| part.node));
         Self { job, request, parts, nodes }
     }
 
@@ -43,8 +40,7 @@ impl<'a> Contender<'a> {
 
     /// Return its part on a node.
     pub(super) fn part_on(&self, node: u32) -> Option<NodeTasks> {
-        let word = self.nodes.get(node as usize / WORD)?;
-        if word >> (node as usize % WORD) & 1 == 1 { part_on(&self.parts, node) } else { None }
+        if self.nodes.contains(node) { part_on(&self.parts, node) } else { None }
     }
 }
 

@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Availability, NodeSetId, NodeTasks, PlacementRequest, Request};
-use crate::index::WORD;
+use crate::index::NodeBits;
 use crate::placement::Allocator;
 use crate::state::View;
 
 /// The nodes that are free at the shadow time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ShadowWindows {
-    free: Vec<u64>,
+    free: NodeBits,
     /// Time from which each node is free for the head.
     #[serde(skip)]
     free_from: Vec<f64>,
@@ -38,11 +38,8 @@ impl ShadowWindows {
         }
         self.find_when_free(view, head);
         let time = self.first_window(head.tasks);
-        self.free.clear();
-        self.free.resize(self.free_from.len().div_ceil(WORD), 0);
-        for (node, &from) in self.free_from.iter().enumerate() {
-            self.free[node / WORD] |= u64::from(from <= time) << (node % WORD);
-        }
+        let free = (0..).zip(&self.free_from).filter(|&(_, &from)| from <= time);
+        self.free = NodeBits::of(self.free_from.len(), free.map(|(node, _)| node));
         Some(time)
     }
 
@@ -101,9 +98,9 @@ impl ShadowWindows {
         }
         let before = self.free.clone();
         for part in placement {
-            self.free[part.node as usize / WORD] &= !(1 << (part.node as usize % WORD));
+            self.free.remove_node(part.node);
         }
-        let fits = has_run(&self.free, head.tasks);
+        let fits = self.free.has_run(head.tasks);
         if !fits {
             self.free = before;
         }
@@ -126,46 +123,4 @@ fn takes_whole_neighbours(view: View<'_>, allocator: &Allocator, head: &Placemen
         && machine.resources() == 1
         && !machine.has_unavailable()
         && machine.capacity().iter().all(|&capacity| capacity > 0 && capacity == head.request.amounts[0])
-}
-
-/// Return whether `length` adjacent bits are set. `length` is at least one.
-fn has_run(words: &[u64], length: u32) -> bool {
-    let mut run = 0;
-    for &word in words {
-        let mut left = word;
-        let mut bits = WORD as u32;
-        while bits > 0 {
-            let ones = (!left).trailing_zeros().min(bits);
-            run += ones;
-            if run >= length {
-                return true;
-            }
-            if ones == bits {
-                break;
-            }
-            left >>= ones;
-            bits -= ones;
-            let zeros = left.trailing_zeros().min(bits);
-            run = 0;
-            left = left.checked_shr(zeros).unwrap_or(0);
-            bits -= zeros;
-        }
-    }
-    run >= length
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_go_over_words() {
-        let words = [0b0111 | 1 << 63, 0b11, u64::MAX, 1];
-        assert!(has_run(&words, 65));
-        assert!(!has_run(&words, 66));
-        assert!(has_run(&words[..2], 3));
-        assert!(!has_run(&words[..2], 4));
-        assert!(has_run(&[u64::MAX, u64::MAX], 128));
-        assert!(!has_run(&[0], 1));
-    }
 }

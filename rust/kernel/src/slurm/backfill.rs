@@ -5,11 +5,11 @@ use super::controller_input::{Allotment, ControllerInput, Entry, EntryOutcome, L
 use super::depths::Looked;
 use super::finding::{Finding, Stop};
 use super::free_window::FreeWindow;
-use super::node_bits::NodeBits;
 use super::node_space::NodeSpace;
 use super::reserves::Planned;
 use super::setup::Setup;
 use super::starting::{Begun, CallState};
+use crate::index::NodeBits;
 
 /// Return the outcome of each queue entry, and the node weights after the call.
 #[must_use]

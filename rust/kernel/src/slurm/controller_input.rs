@@ -4,8 +4,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::generic::GenericRequest;
-use super::node_bits::NodeBits;
 use super::sparse_nodes::SparseNodes;
+use crate::index::NodeBits;
 
 /// Total or free amounts of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

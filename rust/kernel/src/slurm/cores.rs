@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::controller_input::{Allotment, Amounts, Entry, Memory};
 use super::free_amounts::FreeAmounts;
-use super::node_bits::NodeBits;
 use super::selection_input::{CoreFillOrder, SelectionInput};
+use crate::index::NodeBits;
 
 /// Numbers of free GPUs above this one are treated as equal.
 const MOST_GPUS: i64 = 255;

@@ -6,10 +6,10 @@ use super::controller_input::{Allotment, Amounts, Entry, Held, give_back};
 use super::cores::{offered_cpus, wanted_cpus};
 use super::free_amounts::FreeAmounts;
 use super::linear;
-use super::node_bits::NodeBits;
 use super::selection_input::SelectionInput;
 use super::setup::Setup;
 use super::victims;
+use crate::index::NodeBits;
 
 /// Under `cons_tres`, jobs are removed in groups with ends within a window: first this many seconds, then doubled.
 const WINDOW: f64 = 30.0;

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::controller_input::{Amounts, Held};
 use super::generic::GenericAmounts;
-use super::node_bits::NodeBits;
+use crate::index::NodeBits;
 
 /// Free amounts of all nodes. Taking or releasing the resources of a job costs O(its nodes).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

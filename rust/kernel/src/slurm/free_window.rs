@@ -1,6 +1,6 @@
 //! Nodes that are free of plans within a moving window of time.
-use super::node_bits::NodeBits;
 use super::node_space::{NodeSpace, Record};
+use crate::index::NodeBits;
 
 /// The records of a plan that overlap a window of time, and the nodes that are free in all of them.
 ///

@@ -1,7 +1,7 @@
 //! `select/linear`: whole nodes, best fit over runs of consecutive idle ones.
 use super::controller_input::{Allotment, Amounts, Entry};
-use super::node_bits::NodeBits;
 use super::selection_input::SelectionInput;
+use crate::index::NodeBits;
 
 /// Choose idle nodes of an offer: the smallest sufficient run; if none suffices, the whole largest run, and then
 /// continue.

@@ -14,7 +14,6 @@ mod free_window;
 mod generic;
 mod linear;
 mod main_loop;
-mod node_bits;
 mod node_space;
 mod occupation;
 mod parameters;
@@ -35,7 +34,6 @@ pub use controller_input::{
 pub use finding::{Finding, Stop};
 pub use generic::{GenericAmounts, GenericRequest};
 pub use main_loop::{MainLoop, main_loop};
-pub use node_bits::NodeBits;
 pub use occupation::Occupation;
 pub(crate) use parameters::LIMIT_PERIOD;
 pub use parameters::SlurmParameters;

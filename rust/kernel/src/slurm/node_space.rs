@@ -3,8 +3,8 @@
 //! A plan costs O(records + records in it · nodes / 64).
 use serde::{Deserialize, Serialize};
 
-use super::node_bits::NodeBits;
 use super::parameters::SlurmParameters;
+use crate::index::NodeBits;
 
 /// The nodes that are free of plans in a time interval.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -10,11 +10,11 @@ use super::controller_input::{Allotment, Classes, Entry, Held};
 use super::cores;
 use super::estimate::Search;
 use super::free_amounts::FreeAmounts;
-use super::node_bits::NodeBits;
 use super::select::Select;
 use super::selection_input::SelectionInput;
 use super::setup::Setup;
 use super::victims;
+use crate::index::NodeBits;
 
 /// The jobs that hold nodes, and the free resources. It may be kept between calls: adding or removing a job costs O(its
 /// nodes + jobs), of which the latter is a shift of pointers.

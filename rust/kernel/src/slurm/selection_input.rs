@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::controller_input::Amounts;
 use super::free_amounts::FreeAmounts;
-use super::node_bits::NodeBits;
+use crate::index::NodeBits;
 
 /// Order in which shared nodes are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

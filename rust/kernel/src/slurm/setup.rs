@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use super::controller_input::{Allotment, Amounts, Entry, Partition};
 use super::free_amounts::FreeAmounts;
 use super::generic::GenericAmounts;
-use super::node_bits::NodeBits;
 use super::parameters::SlurmParameters;
 use super::selection_input::SelectionInput;
+use crate::index::NodeBits;
 
 /// Rules of preemption between classes of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

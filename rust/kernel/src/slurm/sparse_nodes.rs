@@ -1,7 +1,7 @@
 //! Small sets of nodes of a large machine: the nonzero words of [`NodeBits`].
 use serde::{Deserialize, Serialize};
 
-use super::node_bits::NodeBits;
+use crate::index::NodeBits;
 
 /// The nodes of a job. All operations are O(nodes of the job), at most O(nodes of the machine / 64).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! Start of a job now: it is evaluated and gets nodes, or others are preempted for it (`select_nodes`).
 use super::controller_input::{Allotment, ControllerInput, Entry, Reservation};
-use super::node_bits::NodeBits;
 use super::occupation::{Occupation, Present};
 use super::setup::Setup;
 use super::victims::victims;
 use super::weights::evaluate;
+use crate::index::NodeBits;
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

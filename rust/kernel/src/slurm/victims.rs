@@ -3,9 +3,9 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::controller_input::{Entry, Held};
-use super::node_bits::NodeBits;
 use super::selection_input::SelectionInput;
 use super::setup::{Precedence, Setup};
+use crate::index::NodeBits;
 
 /// Number of reorderings of the candidates (`preempt_reorder_count=1`, plus one).
 const REORDERINGS: usize = 2;

@@ -1,8 +1,8 @@
 //! Node weights for one job, valid until the next evaluation (`sched_weight`).
 use super::controller_input::Entry;
-use super::node_bits::NodeBits;
 use super::occupation::Occupation;
 use super::setup::Setup;
+use crate::index::NodeBits;
 
 /// Set the node weights for this job: one more for nodes that none of its limits counts yet, if the limits count other
 /// nodes of the same weight.

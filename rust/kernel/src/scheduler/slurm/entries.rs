@@ -4,10 +4,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Availability, NodeSets, NodeTasks, Request};
+use crate::index::NodeBits;
 use crate::scenario::Scenario;
 use crate::slurm::{
-    Allotment, Amounts, Entry, GenericAmounts, GenericRequest, Held, Memory, NodeBits, Partition, Select,
-    Setup,
+    Allotment, Amounts, Entry, GenericAmounts, GenericRequest, Held, Memory, Partition, Select, Setup,
 };
 use crate::state::View;
 use crate::workload::Job;

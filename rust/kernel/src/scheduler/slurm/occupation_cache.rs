@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::slurm::{CallState, Held, NodeBits, Occupation, Setup};
+use crate::index::NodeBits;
+use crate::slurm::{CallState, Held, Occupation, Setup};
 use crate::state::{Phase, View};
 
 use super::entries::{Description, available};

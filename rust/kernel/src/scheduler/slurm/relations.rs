@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Decision, Preemption};
+use crate::index::NodeBits;
 use crate::scenario::Scenario;
-use crate::slurm::{Classes, Limits, NodeBits, Owner, Precedence, Reservation, SlurmParameters};
+use crate::slurm::{Classes, Limits, Owner, Precedence, Reservation, SlurmParameters};
 use crate::state::View;
 use crate::workload::{JobState, PreemptionMode};
 

@@ -1,9 +1,10 @@
-//! Sets of nodes as bit sets, which Slurm keeps for each instant of its plan.
+//! Sets of nodes as bitmaps.
 use serde::{Deserialize, Serialize};
 
-use crate::index::ones_of;
+use super::words::{WORD, ones_of};
 
-/// A set of nodes of a machine. All operations are O(nodes / 64); both operands belong to one machine.
+/// A set of nodes of a machine. An operation on one node is O(1), any other O(nodes / 64); both operands belong to one
+/// machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeBits(Vec<u64>);
 
@@ -11,14 +12,14 @@ impl NodeBits {
     /// Create an empty set for a machine with this many nodes.
     #[must_use]
     pub fn none(nodes: usize) -> Self {
-        Self(vec![0; nodes.div_ceil(64)])
+        Self(vec![0; nodes.div_ceil(WORD)])
     }
 
     /// Create the set of all nodes of a machine with this many nodes.
     #[must_use]
     pub fn full(nodes: usize) -> Self {
-        let mut words = vec![u64::MAX; nodes.div_ceil(64)];
-        if let (Some(last), rest @ 1..) = (words.last_mut(), nodes % 64) {
+        let mut words = vec![u64::MAX; nodes.div_ceil(WORD)];
+        if let (Some(last), rest @ 1..) = (words.last_mut(), nodes % WORD) {
             *last = (1 << rest) - 1;
         }
         Self(words)
@@ -37,33 +38,40 @@ impl NodeBits {
     /// Add a node.
     #[inline]
     pub fn insert(&mut self, node: u32) {
-        self.0[node as usize / 64] |= 1 << (node % 64);
+        self.0[node as usize / WORD] |= 1 << (node as usize % WORD);
     }
 
     /// Add or remove a node.
     #[inline]
     pub fn set(&mut self, node: u32, is_member: bool) {
-        let word = &mut self.0[node as usize / 64];
-        *word = *word & !(1 << (node % 64)) | u64::from(is_member) << (node % 64);
+        let word = &mut self.0[node as usize / WORD];
+        *word = *word & !(1 << (node as usize % WORD)) | u64::from(is_member) << (node as usize % WORD);
     }
 
     /// Return the word with this index: 64 nodes.
     #[inline]
-    pub(super) fn word(&self, place: u32) -> u64 {
+    #[must_use]
+    pub fn word(&self, place: u32) -> u64 {
         self.0[place as usize]
     }
 
     /// Return the word with this index for modification.
     #[inline]
-    pub(super) fn word_mut(&mut self, place: u32) -> &mut u64 {
+    pub fn word_mut(&mut self, place: u32) -> &mut u64 {
         &mut self.0[place as usize]
     }
 
-    /// Return whether the set contains a node.
+    /// Remove a node.
+    #[inline]
+    pub fn remove_node(&mut self, node: u32) {
+        self.0[node as usize / WORD] &= !(1 << (node as usize % WORD));
+    }
+
+    /// Return whether the set contains a node; false for one beyond the nodes of the set.
     #[inline]
     #[must_use]
     pub fn contains(&self, node: u32) -> bool {
-        self.0[node as usize / 64] >> (node % 64) & 1 == 1
+        self.0.get(node as usize / WORD).is_some_and(|word| word >> (node as usize % WORD) & 1 == 1)
     }
 
     /// Return the number of nodes in the set.
@@ -120,6 +128,33 @@ impl NodeBits {
         words.into_iter().any(|((own, next), (free, here))| own & next & !(free & here) != 0)
     }
 
+    /// Return whether the set contains `length` adjacent nodes, at least one.
+    #[must_use]
+    pub fn has_run(&self, length: u32) -> bool {
+        let mut run = 0;
+        for &word in &self.0 {
+            let mut left = word;
+            let mut bits = WORD as u32;
+            while bits > 0 {
+                let ones = (!left).trailing_zeros().min(bits);
+                run += ones;
+                if run >= length {
+                    return true;
+                }
+                if ones == bits {
+                    break;
+                }
+                left >>= ones;
+                bits -= ones;
+                let zeros = left.trailing_zeros().min(bits);
+                run = 0;
+                left = left.checked_shr(zeros).unwrap_or(0);
+                bits -= zeros;
+            }
+        }
+        run >= length
+    }
+
     /// Iterate over the nodes by index.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
@@ -135,5 +170,28 @@ impl NodeBits {
 
 /// Return the nodes of a word.
 fn members(word: u64, place: u32) -> impl Iterator<Item = u32> {
-    ones_of(word).map(move |bit| place * 64 + bit as u32)
+    ones_of(word).map(move |bit| place * WORD as u32 + bit as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_go_over_words() {
+        let bits = NodeBits(vec![0b0111 | 1 << 63, 0b11, u64::MAX, 1]);
+        assert!(bits.has_run(65) && !bits.has_run(66));
+        let bits = NodeBits(vec![0b0111 | 1 << 63, 0b11]);
+        assert!(bits.has_run(3) && !bits.has_run(4));
+        assert!(NodeBits::full(128).has_run(128) && !NodeBits::full(127).has_run(128));
+        assert!(!NodeBits::none(64).has_run(1));
+    }
+
+    #[test]
+    fn no_node_beyond_the_last_one_is_in_a_set() {
+        let mut bits = NodeBits::of(66, [0, 65]);
+        assert!(bits.contains(65) && !bits.contains(66) && !bits.contains(128));
+        bits.remove_node(65);
+        assert_eq!(bits, NodeBits::of(66, [0]));
+    }
 }
