@@ -104,6 +104,20 @@ def test_wrong_run_times(run_times: object, message: str) -> None:
         simulation.fork(run_times=given)
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2]])
+def test_arrivals_of_jobs_whose_numbers_do_not_ascend(order: list[int]) -> None:
+    """The fork submits the job with the number, wherever its row is; what the table leaves out stays."""
+    numbers = [(11, 12, 13, 14)[place] for place in order]
+    jobs = bl.Workload.from_table(JOBS | {"job_id": numbers})
+    simulation = bl.Simulation(jobs, SYSTEM, "easy")
+    simulation.run_until(10)
+    fork = simulation.fork(arrivals={"job_id": [numbers[3]], "submit_time": [70.0]})
+    shown = fork.workload.jobs
+    assert shown["submit_time"].to_list() == [0.0, 1.0, 2.0, 70.0]
+    assert shown.drop("submit_time").equals(simulation.workload.jobs.drop("submit_time"))
+    assert starts(fork) == [0.0, 5.0, 65.0, 70.0]
+
+
 @pytest.mark.parametrize(
     ("arrivals", "message"),
     [

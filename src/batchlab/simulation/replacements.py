@@ -41,9 +41,11 @@ def rows_of_jobs(workload: Workload, job_ids: npt.NDArray[np.int64], argument: s
         If a job is not in the workload.
     """
     known = workload.jobs["job_id"].to_numpy()
-    order = np.argsort(known, kind="stable")
-    places = np.searchsorted(known, job_ids, sorter=order)
-    rows = order[np.minimum(places, len(known) - 1)] if len(known) else np.zeros(len(job_ids), int)
+    is_ascending = bool((known[1:] > known[:-1]).all())
+    order = None if is_ascending else np.argsort(known, kind="stable")
+    rows = np.minimum(np.searchsorted(known, job_ids, sorter=order), max(len(known) - 1, 0))
+    if order is not None:
+        rows = order[rows]
     wrong = np.flatnonzero(known[rows] != job_ids) if len(known) else np.arange(len(job_ids))
     if len(wrong):
         rule = "must be a job_id of the workload"
@@ -168,9 +170,12 @@ class NewArrivals:
         if has_limit:
             replaced["time_limit"] = self.requested_time
         for name, given in replaced.items():
-            column, values = jobs[name], given.astype(np.float64)
+            values = given.astype(np.float64)
             # No job has 0 tasks.
             keeps = np.isnan(values) | ((name == "tasks") & (values == 0))
+            if keeps.all():
+                continue
+            column = jobs[name]
             whole = column.to_numpy().copy()
             whole[rows[~keeps]] = values[~keeps]
             jobs.replace_column(jobs.get_column_index(name), pl.Series(name, whole, dtype=column.dtype))
