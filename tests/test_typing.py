@@ -129,12 +129,9 @@ def test_misspelt_names_are_caught(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "table"),
     [
-        (vocabulary.OrderName, registry.ORDERS),
         (vocabulary.BackfillName, registry.BACKFILLS),
         (vocabulary.DisciplineName, registry.DISCIPLINES),
-        (vocabulary.SchedulerName, registry.SCHEDULERS),
         (vocabulary.SizeOrderName, registry.SIZE_ORDERS),
-        (vocabulary.AllocatorName, registry.ALLOCATORS),
         (vocabulary.PredictorName, registry.PREDICTORS),
     ],
 )

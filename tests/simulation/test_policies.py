@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import batchlab as bl
-from batchlab.core.vocabulary import AllocatorName, BackfillName
+from batchlab.core.vocabulary import BackfillName
 from batchlab.policy import ALLOCATORS, BACKFILLS, ORDERS
 
 OF_NETWORKS = ("compact", "hop_bytes", "fewest_groups", "sub_torus")
@@ -53,7 +53,7 @@ def test_every_job_is_accounted_for(
     system: bl.System,
     network: bl.System,
     backfill: BackfillName,
-    allocator: AllocatorName,
+    allocator: str,
 ) -> None:
     """A job that can fit is run for its run time after its submission; the others are rejected."""
     if backfill == "slurm" or allocator in OF_NETWORKS:

@@ -40,7 +40,6 @@ __all__ = [
     "WAIT_SPLITS",
     "WAKING_CAUSES",
     "WALLTIME_ACTIONS",
-    "AllocatorName",
     "BackfillName",
     "CauseKind",
     "DisciplineName",
@@ -62,7 +61,6 @@ __all__ = [
     "NodeSelection",
     "OddJobAction",
     "OrderAtInstant",
-    "OrderName",
     "OverrunAction",
     "PredictorName",
     "PreemptionGround",
@@ -70,7 +68,6 @@ __all__ = [
     "ProcessorField",
     "RankOrder",
     "RejectionReason",
-    "SchedulerName",
     "SharingModel",
     "SizeOrderName",
     "StopKind",
@@ -301,30 +298,8 @@ ExecutorName = Literal["threads", "processes"]
 EXECUTORS: tuple[ExecutorName, ...] = get_args(ExecutorName)
 """Names of executors for the runs of an experiment."""
 
-# The rules themselves, with their meanings and sources, are the tables of `batchlab.policy.registry`.
-OrderName = Literal[
-    "fcfs",
-    "sjf",
-    "ljf",
-    "saf",
-    "laf",
-    "sjf_node_hours",
-    "ljf_node_hours",
-    "smallest",
-    "largest",
-    "mpp",
-    "wfp3",
-    "unicef",
-    "f1",
-    "f2",
-    "f3",
-    "f4",
-    "random",
-    "expression",
-    "sbp",
-    "multifactor",
-    "reject",
-]
+# The types of fields that name a rule. All rules, with their meanings and sources, are in the tables of
+# `batchlab.policy.registry`.
 BackfillName = Literal["none", "first_fit", "easy", "conservative", "slurm"]
 DisciplineName = Literal[
     "lcfs",
@@ -341,22 +316,5 @@ DisciplineName = Literal[
     "least_servers_first",
     "max_weight",
 ]
-SchedulerName = Literal["malleable", "equipartition", "easy_accasim"]
 SizeOrderName = Literal["fcfs", "sjf", "srtf", "drf", "equipartition"]
-AllocatorName = Literal[
-    "first_fit",
-    "best_fit",
-    "worst_fit",
-    "random",
-    "contiguous",
-    "next_fit",
-    "balanced",
-    "round_robin",
-    "dual_end",
-    "blocks",
-    "compact",
-    "hop_bytes",
-    "fewest_groups",
-    "sub_torus",
-]
 PredictorName = Literal["requested", "clairvoyant", "last_two", "quantile", "recursive_mean"]
