@@ -14,7 +14,7 @@ import pytest
 import batchlab as bl
 from batchlab.cli import main
 from batchlab.cli.stream import scanned
-from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS
+from batchlab.workload.event_rules import EVENT_VALUES, JOB_EVENTS, NODE_EVENTS
 
 NODES = 6
 CASES = 72
@@ -58,7 +58,7 @@ def random_events(rng: random.Random, jobs: list[tuple[int, int, int]]) -> list[
             event["job_id"] = rng.choice(jobs)[0]
         elif kind in NODE_EVENTS:
             event["nodes"] = ",".join(map(str, rng.sample(range(NODES), rng.randint(1, 2))))
-        if kind == "requested_time" or (kind == "priority" and rng.random() < 0.8):
+        if kind in EVENT_VALUES and (EVENT_VALUES[kind].is_required or rng.random() < 0.8):
             event["value"] = rng.choice((0, 1, 7, 30))
         if kind == "down" and rng.random() < 0.5:
             event["jobs"] = "kill"

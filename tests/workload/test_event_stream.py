@@ -12,7 +12,7 @@ import pytest
 import batchlab as bl
 from batchlab import _kernel
 from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
-from batchlab.workload.event_rules import JOB_EVENTS, NODE_EVENTS, RESERVATION_EVENTS
+from batchlab.workload.event_rules import EVENT_VALUES, JOB_EVENTS, NODE_EVENTS, RESERVATION_EVENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +32,7 @@ def test_kinds_are_those_of_the_kernel() -> None:
     others = set(EXTERNAL_EVENTS) - JOB_EVENTS - NODE_EVENTS - RESERVATION_EVENTS
     assert others == {"limit", "scheduler_stop", "scheduler_start"}
     assert not JOB_EVENTS & NODE_EVENTS
+    assert set(EVENT_VALUES) <= set(EXTERNAL_EVENTS)
     assert not set(EXTERNAL_EVENTS) & set(INTERNAL_EVENTS)
 
 

@@ -199,7 +199,7 @@ def _for_kernel(event: dict[str, Any]) -> EventTuple:
 
     kind = event["event"]
     job = event["job_id"] if kind in event_rules.JOB_EVENTS else None
-    value = event.get("value") if kind in {"requested_time", "priority"} else None
+    value = event.get("value") if kind in event_rules.EVENT_VALUES else None
     ranges = node_ranges(event.get("nodes", ""))
     return event["time"], kind, job, ranges, value, event.get("jobs") == "kill"
 

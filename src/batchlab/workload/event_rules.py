@@ -6,6 +6,8 @@ import csv
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +43,33 @@ NODE_EVENTS = frozenset({"drain", "resume", "remove", "add", "down", "up"})
 
 RESERVATION_EVENTS = frozenset({"reserve", "unreserve"})
 """The external events about a reservation of the machine."""
+
+
+@dataclass(frozen=True)
+class EventValue:
+    """The rule for the key ``value`` of a kind of event.
+
+    Parameters
+    ----------
+    rule
+        The rule in words, for errors.
+    least
+        The minimum.
+    is_required
+        True if the event must have a value.
+    """
+
+    rule: str
+    least: float = -inf
+    is_required: bool = False
+
+
+EVENT_VALUES: Mapping[str, EventValue] = {
+    "requested_time": EventValue("must be a finite number of seconds >= 0", 0, is_required=True),
+    "priority": EventValue("must be a finite number, or left out"),
+    "limit": EventValue("must be a number >= 0, or left out for no limit", 0),
+}
+"""The external events with a ``value``; other events ignore the key."""
 
 _KINDS = (*EXTERNAL_EVENTS, *INTERNAL_EVENTS)
 _EVACUATIONS = ("requeue", "kill")
@@ -172,15 +201,11 @@ def _check_subject(where: str, kind: object, row: Mapping[str, object]) -> None:
 
 
 def _check_value(where: str, kind: object, value: object) -> None:
-    if kind == "requested_time":
-        if not is_finite(value) or value < 0:
-            raise WorkloadError(f"{where}: value = {shown(value)}; must be a finite number of seconds >= 0.")
-    elif kind == "limit" and value is not None and (not is_finite(value) or value < 0):
-        raise WorkloadError(
-            f"{where}: value = {shown(value)}; must be a number >= 0, or left out for no limit."
-        )
-    elif kind == "priority" and value is not None and not is_finite(value):
-        raise WorkloadError(f"{where}: value = {shown(value)}; must be a finite number, or left out.")
+    rule = EVENT_VALUES.get(str(kind))
+    if rule is None or (value is None and not rule.is_required):
+        return
+    if not is_finite(value) or value < rule.least:
+        raise WorkloadError(f"{where}: value = {shown(value)}; {rule.rule}.")
 
 
 _COUNTS = ("running_jobs", "submitted_jobs", "nodes", "time")
