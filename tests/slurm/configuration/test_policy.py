@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import batchlab as bl
 from batchlab.policy import SlurmParameters
+from batchlab.policy.slurm import PARAMETERS
 from batchlab.slurm import Controller, Entry, SchedulerParameters, Situation, read_configuration
+from batchlab.slurm.configuration.keys import key_table
 from batchlab.system.slurm import check
 from support.slurm_configurations import FILES, SMALL, written
 from support.slurm_small_runs import starts
@@ -45,44 +47,43 @@ def test_usual_values_are_slurms() -> None:
         ("Epilog=/etc/slurm/epilog", {"epilog": True}),
         ("KillWait=60", {"kill_wait": 60}),
         ("MessageTimeout=30", {"message_timeout": 30}),
-        ("SchedulerParameters=batch_sched_delay=20", {"batch_sched_delay": 20}),
-        ("SchedulerParameters=sched_interval=120", {"sched_interval": 120}),
         ("SchedulerParameters=sched_interval=-1", {"sched_interval": 31_536_000}),
-        ("SchedulerParameters=default_queue_depth=0", {"default_queue_depth": 0}),
-        ("SchedulerParameters=partition_job_depth=9", {"partition_job_depth": 9}),
-        ("SchedulerParameters=sched_min_interval=2000000", {"sched_min_interval": 2_000_000}),
-        ("SchedulerParameters=sched_max_job_start=9", {"sched_max_job_start": 9}),
-        ("SchedulerParameters=bf_max_job_start=9", {"bf_max_job_start": 9}),
-        ("SchedulerParameters=bf_interval=60", {"bf_interval": 60}),
         ("SchedulerParameters=bf_interval=-1", {"backfill": False}),
-        ("SchedulerParameters=bf_max_time=90", {"bf_max_time": 90}),
-        ("SchedulerParameters=bf_yield_interval=1000000", {"bf_yield_interval": 1_000_000}),
-        ("SchedulerParameters=bf_yield_sleep=9", {"bf_yield_sleep": 9}),
-        ("SchedulerParameters=bf_continue", {"bf_continue": True}),
-        ("SchedulerParameters=bf_resolution=600", {"bf_resolution": 600}),
         ("SchedulerParameters=bf_window=10080", {"bf_window": 604_800}),
-        ("SchedulerParameters=bf_max_job_test=1000", {"bf_max_job_test": 1000}),
-        ("SchedulerParameters=bf_max_job_part=50", {"bf_max_job_part": 50}),
-        ("SchedulerParameters=bf_max_job_user=7", {"bf_max_job_user": 7}),
-        ("SchedulerParameters=bf_max_job_user_part=7", {"bf_max_job_user_part": 7}),
-        ("SchedulerParameters=bf_max_job_assoc=7", {"bf_max_job_assoc": 7}),
-        ("SchedulerParameters=bf_job_part_count_reserve=1", {"bf_job_part_count_reserve": 1}),
-        ("SchedulerParameters=bf_min_age_reserve=600", {"bf_min_age_reserve": 600}),
-        ("SchedulerParameters=bf_one_resv_per_job", {"bf_one_resv_per_job": True}),
-        ("SchedulerParameters=bf_max_job_array_resv=5", {"bf_max_job_array_resv": 5}),
         ("OverTimeLimit=5", {"over_time_limit": 300}),
         ("OverTimeLimit=UNLIMITED", {"over_time_limit": 31_536_000}),
         # Priorities of priority/basic are far above it.
         ("SchedulerParameters=bf_min_prio_reserve=9", {}),
-        ("SchedulerParameters=defer", {"defer": True}),
         ("SchedulerParameters=requeue_delay=5", {"requeue_delay": 6}),
         ("AuthInfo=cred_expire=300", {"requeue_delay": 301}),
     ],
 )
-def test_each_parameter_arrives(line: str, expected: dict[str, object], tmp_path: Path) -> None:
+def test_settings_arrive(line: str, expected: dict[str, object], tmp_path: Path) -> None:
     """With its value, in the units of the policy; all others are as usual."""
     found = policy_of(f"{LINEAR}{line}\n", tmp_path)
     assert found == bl.Policy(backfill="slurm", slurm=SlurmParameters(**expected))  # type: ignore[arg-type]  # each its type
+
+
+OPTIONS = [name for name, each in PARAMETERS.items() if each.source.startswith("SchedulerParameters")]
+"""Parameters of the policy that are options of SchedulerParameters."""
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_each_option_arrives(name: str, tmp_path: Path) -> None:
+    """The policy has a value other than the default, and leaves it out on nodes that it is not for."""
+    usual, is_switch = PARAMETERS[name].usual, PARAMETERS[name].kind == "switch"
+    value = True if is_switch else int(getattr(SchedulerParameters(), name) or 0) + 1
+    options = f"SchedulerParameters={name if is_switch else f'{name}={value}'}\n"
+    shared = MULTIFACTOR.replace("linear", "cons_tres") + "PriorityWeightAge=5\n"
+    found, without = policy_of(f"{shared}{options}", tmp_path).slurm, policy_of(shared, tmp_path).slurm
+    assert found is not None
+    assert without is not None
+    key = key_table("SchedulerParameters").find(name)
+    assert key is not None
+    assert key.status == "modelled"
+    assert found == replace(without, **{name: value * 60 if name == "bf_window" else value})
+    if PARAMETERS[name].requires == ("select", "cores"):
+        assert getattr(policy_of(f"{LINEAR}{options}", tmp_path).slurm, name) == usual
 
 
 def test_single_calls_have_the_depths_of_the_policy(tmp_path: Path) -> None:

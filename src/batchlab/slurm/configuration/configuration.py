@@ -38,15 +38,23 @@ if TYPE_CHECKING:
 
 __all__ = ["SlurmConfiguration"]
 
-# Parameters of the policy that are options of SchedulerParameters with the same name, but for those with a
-# condition of their own.
-_OPTIONS = [
-    name
-    for name, each in PARAMETERS.items()
-    if each.source.startswith("SchedulerParameters") and not each.requires and name != "bf_min_prio_reserve"
-]
-_BACKFILL = [name for name in _OPTIONS if name.startswith("bf_")]
-_MAIN_LOOP = [name for name in _OPTIONS if not name.startswith("bf_")]
+_CORES = ("select", "cores")
+# It requires another order, which is no parameter of the policy.
+_OF_PRIORITIES = "bf_min_prio_reserve"
+
+
+def _names(*, is_of_backfill: bool, requires: tuple[str, str] | None = None) -> list[str]:
+    """Return the parameters of the policy that are options of SchedulerParameters with the same name."""
+    return [
+        name
+        for name, each in PARAMETERS.items()
+        if each.source.startswith("SchedulerParameters")
+        and each.requires == requires
+        and name.startswith("bf_") == is_of_backfill
+        and name != _OF_PRIORITIES
+    ]
+
+
 _WAITS = ("kill_wait", "message_timeout")
 _OFF = -1
 _MINUTE = 60
@@ -73,17 +81,17 @@ def _policy_of(scheduler: SchedulerParameters, selection: Selection, timing: Tim
         found.append(("select", "cores"))
         if "cr_lln" in selection.options:
             found.append(("cr_lln", "true"))
-        found += _options(scheduler, ("pack_serial_at_end",))
+        found += _options(scheduler, _names(is_of_backfill=False, requires=_CORES))
     if timing.epilog:
         found.append(("epilog", "true"))
-    found += _options(scheduler, _MAIN_LOOP)
+    found += _options(scheduler, _names(is_of_backfill=False))
     if scheduler.type == "backfill" and scheduler.bf_interval != _OFF:
-        found += _options(scheduler, _BACKFILL)
+        found += _options(scheduler, _names(is_of_backfill=True))
         if selection.type != "linear":
-            found += _options(scheduler, ("bf_busy_nodes",))
+            found += _options(scheduler, _names(is_of_backfill=True, requires=_CORES))
         if order.startswith("multifactor"):
             # With the other plug-in, priorities begin at 2**32.
-            found += _options(scheduler, ("bf_min_prio_reserve",))
+            found += _options(scheduler, (_OF_PRIORITIES,))
     else:
         found.append(("backfill", "false"))
     usual = Timing()
