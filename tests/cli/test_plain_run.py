@@ -162,3 +162,13 @@ def test_a_run_that_takes_long_can_be_asked(
     monkeypatch.setattr(plain_run.Watch, "look", noted)
     assert page(capsys, log, "--policy", "easy") == expected
     assert looks[-1] == 300 - 1
+
+
+def test_cores_in_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A machine that a run without tables would not follow has tables."""
+    log, system = tmp_path / "log.swf", tmp_path / "system.toml"
+    line = "{} 0 -1 100 1 -1 -1 1 100 -1 1 1 1 1 1 1 -1 -1\n"
+    log.write_text("; MaxProcs: 2\n" + line.format(1) + line.format(2))
+    system.write_text('core_multiple = 2\ngroups = [{ name = "n", count = 1, resources = { core = 2 } }]\n')
+    assert main(["run", str(log), "--system", str(system)]) == 0
+    assert re.search(r"makespan +00:03:20", capsys.readouterr().out)

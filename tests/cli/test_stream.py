@@ -95,6 +95,7 @@ def test_memory_is_asked_for_in_a_stream_too(tmp_path: Path) -> None:
         ('[[limits]]\nname = "one"\nrunning_jobs = 1', "limits"),
         ('[[queues]]\nname = "all"', "queues"),
         ('[[partitions]]\nname = "all"', "partitions"),
+        ("core_multiple = 2", "core_multiple"),
         (
             '[preemption]\nby = "qos"\n[[qos]]\nname = "a"\npreempts = ["b"]\n[[qos]]\nname = "b"',
             "preemption",
@@ -104,7 +105,7 @@ def test_memory_is_asked_for_in_a_stream_too(tmp_path: Path) -> None:
 def test_what_a_stream_would_leave_out_is_refused(
     part: str, named: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Partitions, queues and limits of a system hold in whole runs only so far."""
+    """Partitions, queues and limits of a system hold in whole runs only so far, and any part that is new."""
     system = tmp_path / "system.toml"
     system.write_text(f'groups = [{{ name = "n", count = 8, resources = {{ core = 1 }} }}]\n{part}\n')
     assert main(["run", str(log), "--system", str(system), "--stream"]) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -610,13 +610,25 @@ def observers_for(
     return observers
 
 
-# Parts of a machine that jobs name in their columns.
-_BY_COLUMNS = ("partitions", "queues", "limits", "reservations", "preemption")
+# The parts of a machine and of a node group that a run without tables follows, or that are not used without
+# a policy or columns of jobs that only other runs have. Such a run does not begin on a machine with others.
+_STREAMED = frozenset(
+    {
+        *("groups", "equivalence", "name", "start_time", "requeue", "down", "policy", "note"),
+        *("platform", "hosts", "accounts", "qos", "fair_share"),
+        *("count", "resources", "sleep_states", "weight", "features"),
+    }
+)
 
 
 def not_streamed(system: System) -> list[str]:
     """Return the parts of a machine that a run without tables ignores."""
-    return [name for name in _BY_COLUMNS if getattr(system, name)]
+    return [
+        each.name
+        for part in (system, *system.groups)
+        for each in fields(part)
+        if each.name not in _STREAMED and getattr(part, each.name) != each.default
+    ]
 
 
 def machine_columns(system: System) -> StreamedMachine:
