@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.seam.components import Observer
-    from batchlab.system import System
+    from batchlab.system import NodeGroup, System
     from batchlab.workload.header import Header
     from batchlab.workload.mappings.mapping import LogMapping
     from batchlab.workload.workload import Workload
@@ -623,9 +623,10 @@ _STREAMED = frozenset(
 
 def not_streamed(system: System) -> list[str]:
     """Return the parts of a machine that a run without tables ignores."""
+    parts: list[System | NodeGroup] = [system, *system.groups]
     return [
         each.name
-        for part in (system, *system.groups)
+        for part in parts
         for each in fields(part)
         if each.name not in _STREAMED and getattr(part, each.name) != each.default
     ]

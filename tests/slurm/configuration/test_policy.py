@@ -81,7 +81,8 @@ def test_each_option_arrives(name: str, tmp_path: Path) -> None:
     key = key_table("SchedulerParameters").find(name)
     assert key is not None
     assert key.status == "modelled"
-    assert found == replace(without, **{name: value * 60 if name == "bf_window" else value})
+    changed: dict[str, Any] = {name: value * 60 if name == "bf_window" else value}
+    assert found == replace(without, **changed)
     if PARAMETERS[name].requires == ("select", "cores"):
         assert getattr(policy_of(f"{LINEAR}{options}", tmp_path).slurm, name) == usual
 
