@@ -3,6 +3,8 @@
 import re
 import shlex
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -16,7 +18,7 @@ from batchlab.cli.options import completed_words
 from batchlab.cli.process import INTERRUPTED
 from batchlab.cli.wording import CommandOptions
 
-__all__ = ["answer", "application", "command_of"]
+__all__ = ["answer", "application", "command_line", "command_of"]
 
 # What rich takes for a tag and leaves out of a text.
 _TAG = re.compile(r"\[(?=[a-z#/@][^\[\]]*\])")
@@ -92,6 +94,13 @@ def application(words: list[str]) -> typer.Typer:
     return made
 
 
+def command_line(words: list[str]) -> Any:  # noqa: ANN401  # typer brings its own click
+    """Build the command of a command line, with its help in our layout."""
+    command = typer.main.get_command(application(words))
+    _prepare_help(command)
+    return command
+
+
 def answer(words: list[str]) -> int:
     """Run a command line.
 
@@ -108,8 +117,7 @@ def answer(words: list[str]) -> int:
     process.prepare()
     command = None
     try:
-        command = typer.main.get_command(application(words))
-        _keep_brackets(command)
+        command = command_line(words)
         # The command line is passed on for the manifest.
         code = command.main(words, "batchlab", standalone_mode=False, obj=shlex.join(["batchlab", *words]))
         sys.stdout.flush()
@@ -142,10 +150,25 @@ def _named(command: Any, words: list[str]) -> tuple[list[str], CommandOptions]: 
     return path, CommandOptions() if command is None else CommandOptions.of(command, words)
 
 
-def _keep_brackets(command: Any) -> None:  # noqa: ANN401  # typer brings its own click
-    """Escape brackets in the help of all options, such as those of ``[default: all jobs]``."""
+def _prepare_help(command: Any) -> None:  # noqa: ANN401  # typer brings its own click
+    """Set the layout of the help of a command and its subcommands, and keep the brackets in the texts."""
+    command.format_help = partial(_format_help, command.format_help)
     for parameter in command.params:
+        default = getattr(parameter, "show_default", None)
+        if isinstance(default, str):
+            # typer would put a described default into parentheses.
+            parameter.help = f"{parameter.help} [default: {default}]"
+            parameter.show_default = False
         if getattr(parameter, "help", None):
+            # As in "[default: all jobs]".
             parameter.help = _TAG.sub(r"\\[", parameter.help)
     for each in getattr(command, "commands", {}).values():
-        _keep_brackets(each)
+        _prepare_help(each)
+
+
+def _format_help(own: Callable[[Any, Any], None], ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
+    """Print the help of a command."""
+    from batchlab.cli.help_layout import install  # noqa: PLC0415  # slow, and only help needs it
+
+    install()
+    own(ctx, formatter)

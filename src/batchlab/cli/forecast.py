@@ -89,7 +89,12 @@ _Horizon = Annotated[
     ),
 ]
 _Draws = Annotated[
-    DrawMethod, typer.Option(rich_help_panel=_FORECAST, help="Jobs whose run times are the samples.")
+    DrawMethod,
+    typer.Option(
+        rich_help_panel=_FORECAST,
+        help="Source of the run times: past jobs of the user with the same request, of the user, or of the "
+        "size class; a quantile regression forest; the time limits; or the true run times.",
+    ),
 ]
 _Correlation = Annotated[
     float,

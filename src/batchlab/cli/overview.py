@@ -7,10 +7,10 @@ from rich.align import Align
 from rich.console import Console
 from rich.padding import Padding
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
 from batchlab.cli.commands import COMMANDS, DESCRIPTION, EPILOG, VERSION_HELP, VERSIONS_HELP
+from batchlab.cli.help_layout import HelpTable
 
 __all__ = ["show", "show_panel"]
 
@@ -76,10 +76,10 @@ def _console() -> Console:
     return Console(highlight=False, force_terminal=forced, width=int(width) if width else None)
 
 
-def _table() -> Table:
-    return Table(show_header=False, expand=True, box=None, pad_edge=False, padding=(0, 1))
+def _table() -> HelpTable:
+    return HelpTable(show_header=False, expand=True, box=None, pad_edge=False, padding=(0, 1))
 
 
-def _print_panels(console: Console, tables: Iterable[tuple[str, Table]]) -> None:
+def _print_panels(console: Console, tables: Iterable[tuple[str, HelpTable]]) -> None:
     for title, table in tables:
         console.print(Panel(table, border_style="dim", title=title, title_align="left"))

@@ -196,8 +196,9 @@ _By = Annotated[
 _Of = Annotated[
     str | None,
     typer.Option(
-        metavar="ACCOUNT",
-        help="Split groups and periods by holders, gates or limits. [default: gates if recorded]",
+        metavar="[holders|gates|limits]",
+        help="Split groups and periods by the jobs that used the machine (holders), the rules that kept jobs "
+        "waiting (gates), or the limits. [default: gates if recorded]",
     ),
 ]
 _Every = Annotated[
