@@ -7,13 +7,17 @@ import pytest
 
 from batchlab.core.units import (
     Durations,
+    format_bytes,
+    format_count,
     format_duration,
     format_energy,
     format_latency,
     format_number,
     format_power,
+    format_processor_time,
     format_rate,
     in_one_form,
+    joined,
 )
 
 
@@ -60,12 +64,43 @@ def test_durations_of_a_column() -> None:
     assert in_one_form([]) == []
 
 
+def test_counts() -> None:
+    """One is singular."""
+    assert [format_count(count, "job") for count in (0, 1, 2000)] == ["0 jobs", "1 job", "2,000 jobs"]
+    assert [format_count(count, "key", "all") for count in (1, 2)] == ["1 key", "2 all"]
+    assert [format_count(2, noun) for noun in ("key", "policy")] == ["2 keys", "2 policies"]
+
+
+def test_units_of_a_column() -> None:
+    """The numbers of a column have the unit of the largest, also beside other text in a cell."""
+    small, large = format_energy(5.43e4), format_energy(4.5e9)
+    rows: list[list[str]] = [
+        ["energy", "spread", "CPU time", "memory"],
+        [small, joined(small, " ± ", format_energy(0)), format_processor_time(0.0123), format_bytes(3.14e7)],
+        [large, joined(small, " ± ", large), format_processor_time(1.5), format_bytes(1.25e9)],
+        ["–", "–", "–", "–"],
+    ]
+    assert in_one_form(rows)[1:] == [
+        ["0.0000151 MWh", "0.0000151 MWh ± 0 MWh", "0.0123 s", "31.4 MB"],
+        ["1.25 MWh", "0.0000151 MWh ± 1.25 MWh", "1.5 s", "1,250 MB"],
+        ["–", "–", "–", "–"],
+    ]
+    assert (small, large) == ("15.1 Wh", "1.25 MWh")
+    assert [format_processor_time(each) for each in (0, 0.0123, 0.1, 12.345)] == [
+        "0 ms",
+        "12.3 ms",
+        "0.1 s",
+        "12.3 s",
+    ]
+    assert joined("a", "b") == "ab"
+
+
 def test_copies_of_durations() -> None:
     """Keep their seconds."""
     cell = Durations("+", format_duration(7384), " to ", format_duration(8))
     for each in (copy.copy(cell), copy.deepcopy(cell)):
         assert each == cell == "+02:03:04 to 8 s"
-        assert each.as_clocks == "+02:03:04 to 00:00:08"
+        assert each.in_form(Durations.form_of(each.numbers)) == "+02:03:04 to 00:00:08"
 
 
 @pytest.mark.parametrize(

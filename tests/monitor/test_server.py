@@ -246,7 +246,7 @@ def test_a_job_is_explained(exchange: SnapshotExchange, simulation: bl.Simulatio
     status, _, text = get(server, "/why", f"{token}&job=13")
     (head, _), *others = json.loads(text)["sections"]
     assert (status, head[:54]) == (200, "Job 13 waited 15 s, from 10 s to 25 s, and has not sta")
-    assert others[0][0].startswith("Who had the")
+    assert others[0][0].startswith("Use of the")
     for number, message in (
         ("99", "no job of this run"),
         ("", "must be a whole number"),

@@ -297,9 +297,9 @@ def test_streamed_runs_have_an_option_or_refuse_it(option: Said) -> None:
 
 
 def rows(page: str, head: str) -> list[list[str]]:
-    """Return the cells of a table of the documentation."""
-    text = (Path(__file__).parents[2] / "docs" / page).read_text("utf-8")
-    lines = text[text.index(head) :].split("\n\n")[0].splitlines()[2:]
+    """Return the cells of the tables of a page that have this head."""
+    tables = (Path(__file__).parents[2] / "docs" / page).read_text("utf-8").split(head)[1:]
+    lines = [line for table in tables for line in table.split("\n\n")[0].splitlines()[2:]]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 

@@ -8,7 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -225,11 +225,22 @@ def test_words_are_checked(several: list[bl.Result]) -> None:
 
 
 def test_an_empty_span(several: list[bl.Result]) -> None:
-    """A time span in which nothing ran is drawn empty."""
-    for shows in ("jobs", "use"):
-        ax = bl.plot.gantt(several[0], start=1e9, end=2e9, shows=shows)
-        drawn(ax)
-        assert ax.get_xlim() == (1e9, 2e9)
+    """A time span outside the run is refused; one in which nothing ran says so."""
+    spans: list[tuple[dict[str, Any], str]] = [
+        ({"start": 1e9, "end": 2e9}, "end=2000000000.0 s"),
+        ({"start": 1e9}, "start = 1000000000.0 s"),
+    ]
+    for span, named in spans:
+        with pytest.raises(ResultError, match=rf"{named}; must overlap the runs of the jobs, .* s to .* s"):
+            bl.plot.gantt(several[0], **span)
+        with pytest.raises(ResultError, match=rf"{named}; must contain a submission; jobs were submitted"):
+            bl.plot.job_times(several[0], **span)
+    with pytest.raises(ResultError, match=r"end = -5\.0 s; must overlap the runs"):
+        bl.plot.gantt(several[0], end=-5.0)
+    apart = {"submit_time": [0.0, 100.0], "run_time": [10.0, 10.0], "tasks": [1, 1]}
+    machine = bl.System.homogeneous(nodes=1, resources={"core": 1})
+    ax = bl.plot.gantt(bl.simulate(bl.Workload.from_table(apart), machine, "fcfs"), start=20.0, end=90.0)
+    assert [text.get_text() for text in ax.texts] == ["no job ran in this time span"]
 
 
 def test_many_groups_have_room(several: list[bl.Result]) -> None:

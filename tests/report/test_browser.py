@@ -117,7 +117,7 @@ def test_a_click_explains_a_job(seen: Seen) -> None:
     assert answers[0] == "Job 123456789 did not wait."
     assert answers[1].startswith(f"<p>Job {jobs[1]} waited ")
     assert answers[2].startswith(f"<p>Job {jobs[2]} waited ")
-    assert "The ends of jobs that set its start" in answers[1]
+    assert "Jobs whose ends determined its start" in answers[1]
     assert seen.page.count("This page explains every job that waited") == 2
     assert len(re.findall(r"This page explains the 200 of [\d,]+ jobs that waited longest", seen.page)) == 1
 

@@ -13,7 +13,7 @@ import polars as pl
 from batchlab.adequacy.pairing import MODEL, Tolerance, events_of_one, paired, refuse_events
 from batchlab.adequacy.stream import ENDED, Source, Stream, as_stream
 from batchlab.core import rules
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.errors import AdequacyError, shown
 
 if TYPE_CHECKING:
@@ -239,14 +239,15 @@ class Comparison:
     def facts(self) -> dict[str, str]:
         """Describe the comparison as texts, by subject."""
         warnings = {"warning": " ".join(self.warnings)} if self.warnings else {}
+        left_out = format_count(self.left_out, "job")
         return {
-            "measure P": f"{self.P:.6g} s over {_jobs(len(self))}; distance E = {self.E:.6g} s",
+            "measure P": f"{self.P:.6g} s over {format_count(len(self), 'job')}; distance E = {self.E:.6g} s",
             "verdict": self._judgement(),
-            "waits": f"differ for {self.differing_waits:,} of {_jobs(len(self))}",
+            "waits": f"differ for {self.differing_waits:,} of {format_count(len(self), 'job')}",
             "residences": f"differ for {self.differing_residences:,}, {self._largest()}",
             "mean wait": self._means("wait"),
             "mean residence": self._means("residence"),
-            "left out": f"{_jobs(self.left_out)} that did not start, or not end, in either stream",
+            "left out": f"{left_out} that did not start, or not end, in either stream",
             **({"ended otherwise": self._ended_otherwise()} if self.other_ends else {}),
             "equal": ", ".join(self.fields),
             "other events": self._other_events(),
@@ -255,7 +256,8 @@ class Comparison:
 
     def _ended_otherwise(self) -> str:
         count = sum(self.other_ends.values())
-        return f"{_jobs(count)} left out: {', '.join(f'{n:,} {how}' for how, n in self.other_ends.items())}"
+        ends = ", ".join(f"{number:,} {how}" for how, number in self.other_ends.items())
+        return f"{format_count(count, 'job')} left out: {ends}"
 
     def _other_events(self) -> str:
         if self.events is None:
@@ -270,7 +272,7 @@ class Comparison:
             return "none: no reference value was given"
         if self.P_max is None or verdict == "completely reliable":
             return f"{verdict}: P = 0"
-        over = f" over {_jobs(len(self))}" if self.repetitions else ""
+        over = f" over {format_count(len(self), 'job')}" if self.repetitions else ""
         sign = "<=" if verdict == "adequate" else ">"
         return f"{verdict}: P {sign} {self.P_max:.6g} s, the reference value{over}"
 
@@ -293,10 +295,6 @@ class Comparison:
         rows = self.by_first().iter_rows()
         head = f"{'first jobs':>12}{'P':>14}{'waits that differ':>20}"
         return [head, *(f"{k:>12,}{f'{value:.6g} s':>14}{waits:>20,}" for k, value, waits in rows)]
-
-
-def _jobs(count: int) -> str:
-    return f"{count:,} {'job' if count == 1 else 'jobs'}"
 
 
 NewEvents: TypeAlias = Literal["refuse", "count"]

@@ -18,6 +18,7 @@ COMMANDS = {
     "elastisim": "Run an ElastiSim project: platform, jobs, application models and scheduling algorithm.",
     "generate": "Generate a synthetic workload from a published model, or like a log.",
     "mix": "Insert application jobs into a log, and assign applications to its own jobs, at random.",
+    "anonymise": "Replace the names of users, groups, accounts, jobs and hosts in a log by numbers.",
     "platform": "Show the hosts, links and zones of a platform file, or a route on it.",
     "policies": "List the orders, backfilling rules, disciplines, allocators and predictors.",
     "forecast": "Forecast the start times of the waiting jobs of a log at one instant.",

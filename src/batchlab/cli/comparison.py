@@ -19,7 +19,7 @@ from batchlab.cli.written import write_results
 from batchlab.core.late import plot, report
 from batchlab.core.late import plot_canvas as canvas
 from batchlab.core.text_tables import Facts, Table, width_of
-from batchlab.core.units import Durations, format_energy
+from batchlab.core.units import format_bytes, format_energy, format_processor_time, joined
 from batchlab.experiment.runs import LABELS
 from batchlab.experiment.schema import OF_PASSES
 from batchlab.result.aggregates import AGGREGATES, of_resource
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["ExperimentRequest", "run_and_write", "tables"]
 
 
-_MANY = 1000
 _USUAL_WIDTH = 80
 """Line length, in characters, that titles do not exceed in files and pipes."""
 _LONG_SPEC = 24
@@ -175,7 +174,7 @@ def _cell(row: dict[str, Any], column: _Column, spread: str) -> str:
     width = 0.0 if other is None else other - (mean if spread == "high" else 0)
     # Equal runs may differ in the last digit of their mean.
     written = column.written(mean)
-    return Durations(written, " ± ", column.written(width)) if width > 1e-9 * abs(mean) else written
+    return joined(written, " ± ", column.written(width)) if width > 1e-9 * abs(mean) else written
 
 
 def _of_aggregate(measure: Aggregate) -> _Column:
@@ -186,22 +185,14 @@ def _column(name: str) -> _Column:
     return _of_aggregate(AGGREGATES[name])
 
 
-def _seconds(value: float) -> str:
-    return f"{value:.3g} s" if value >= 0.1 else f"{1000 * value:.3g} ms"  # noqa: PLR2004  # to three digits
-
-
-def _megabytes(value: float) -> str:
-    return f"{value / 1e6:,.3g} MB" if value < _MANY * 1e6 else f"{value / 1e6:,.0f} MB"
-
-
 _MEASURES = ("wait_mean", "wait_median", "bounded_slowdown_mean", "queue_length_max", "makespan")
 _FURTHER = ("wait_p95", "wait_max", "turnaround_mean", "slowdown_mean", "queue_length_mean", "throughput")
 """Measures added to the table as the line length allows."""
 _COSTS = (
-    _Column("CPU time", "cpu_time", _seconds),
-    _Column("of it decisions", "dispatch_cpu_time", _seconds),
-    _Column("memory", "memory_average", _megabytes),
-    _Column("memory at most", "memory_maximum", _megabytes),
+    _Column("CPU time", "cpu_time", format_processor_time),
+    _Column("of it decisions", "dispatch_cpu_time", format_processor_time),
+    _Column("memory", "memory_average", format_bytes),
+    _Column("memory at most", "memory_maximum", format_bytes),
 )
 
 

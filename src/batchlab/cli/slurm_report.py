@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from batchlab.core.documents import shown_path
+from batchlab.core.units import format_count
 from batchlab.errors import one_line
 
 if TYPE_CHECKING:
@@ -80,23 +81,19 @@ def _head(report: Report) -> Iterator[str]:
     lines = (configuration.node_names[name] for name in configuration.in_service)
     cores = sum(line.cpus - line.reserved_cpus for line in lines)
     counts = ((nodes, "node"), (cores, "CPU"), (partitions, "partition"))
-    yield ", ".join(_counted(count, noun) for count, noun in counts) + "."
+    yield ", ".join(format_count(count, noun) for count, noun in counts) + "."
     accounting = configuration.accounting
     if accounting is None:
         yield "No output of sacctmgr dump, so there are no accounts, shares or user limits."
     else:
-        accounts = _counted(len(accounting.accounts), "account")
-        users = _counted(len({each.user for each in accounting.users}), "user")
+        accounts = format_count(len(accounting.accounts), "account")
+        users = format_count(len({each.user for each in accounting.users}), "user")
         yield f"{accounts} with {users}, {len(configuration.qualities)} QOS."
     yield ""
     for treatment, says in _COUNTS:
         yield f"{report.counts[treatment]:5}  {says}"
     yield ""
     yield from _wrapped(f"The policy: {configuration.policy}", "  ")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _entry(entry: ReportedKey) -> Iterator[str]:

@@ -66,6 +66,7 @@ from batchlab.policy import orders as policy_orders
 from batchlab.policy import policy as policy_policy
 from batchlab.policy import schedulers as policy_schedulers
 from batchlab.policy import slurm as policy_slurm
+from batchlab.report import bundle as report_bundle
 from batchlab.report import interactive as report_interactive
 from batchlab.result import archive as result_archive
 from batchlab.result import manifest as result_manifest
@@ -160,6 +161,7 @@ __all__ = [
     "policy_schedulers",
     "policy_slurm",
     "report",
+    "report_bundle",
     "report_interactive",
     "result_archive",
     "result_manifest",

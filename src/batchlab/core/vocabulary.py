@@ -110,7 +110,7 @@ WAITING_REASONS: tuple[WaitingReason, ...] = get_args(WaitingReason)
 
 WaitSplit = Literal["holders", "gates", "limits"]
 WAIT_SPLITS: tuple[WaitSplit, ...] = get_args(WaitSplit)
-"""What splits a wait: who had the machine, why the job could not start, or which limit it exceeded."""
+"""What splits a wait: the use of the machine, why the job could not start, or which limit it exceeded."""
 
 Gate = Literal[
     "held",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from batchlab.core import rules
 from batchlab.core.markup import card
+from batchlab.core.units import format_count
 from batchlab.errors import ExperimentError, SimulationError, shown
 from batchlab.experiment.execution import Task, describe_error, perform, runs_here
 from batchlab.experiment.plan import (
@@ -126,7 +127,7 @@ class Experiment:
     ) -> None:
         self.workloads = labelled("workloads", workloads, as_source, lambda source: source.label)
         self.systems = labelled(
-            "systems", systems, as_system, lambda system: system.name or f"{system.nodes} nodes"
+            "systems", systems, as_system, lambda system: system.name or format_count(system.nodes, "node")
         )
         self.policies = labelled("policies", policies, partial(as_policy, argument="policies:"), str)
         self.events = given_events(events, self.workloads)
@@ -148,7 +149,7 @@ class Experiment:
     def _check_size(self) -> None:
         """Raise if there are too many runs to plan."""
         if prod(self._sides.values()) > _MOST_RUNS:
-            crossed = " × ".join(_counted(count, noun) for noun, count in self._sides.items())
+            crossed = " × ".join(format_count(count, noun) for noun, count in self._sides.items())
             raise ExperimentError(f"{crossed}: an experiment has at most {_MOST_RUNS:,} runs. Split it.")
 
     def _check_seeds(self) -> None:
@@ -171,8 +172,8 @@ class Experiment:
         return prod(self._sides.values())
 
     def __repr__(self) -> str:
-        crossed = " × ".join(_counted(count, noun) for noun, count in self._sides.items())
-        return f"<Experiment of {_counted(len(self), 'run')}: {crossed}>"
+        crossed = " × ".join(format_count(count, noun) for noun, count in self._sides.items())
+        return f"<Experiment of {format_count(len(self), 'run')}: {crossed}>"
 
     def _repr_html_(self) -> str:
         named: dict[str, Iterable[str]] = {
@@ -183,7 +184,7 @@ class Experiment:
         }
         facts = [(noun, ", ".join(map(str, labels))) for noun, labels in named.items() if labels]
         others = [(noun, f"{count:,}") for noun, count in self._sides.items() if noun not in named]
-        return card(f"Experiment of {_counted(len(self), 'run')}", [*facts, *others])
+        return card(f"Experiment of {format_count(len(self), 'run')}", [*facts, *others])
 
     @property
     def controls(self) -> dict[str, RateControl | tuple[RateControl, ...]]:
@@ -439,12 +440,6 @@ def _under_control(options: RunOptions, control: object) -> RunOptions:
 
 def _control_label(options: RunOptions) -> str:
     return ", ".join(map(str, options.controls))
-
-
-def _counted(count: int, noun: str) -> str:
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{count:,} {noun}s"
 
 
 def _seeds(given: int | Iterable[int]) -> tuple[int, ...]:

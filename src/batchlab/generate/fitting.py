@@ -31,6 +31,7 @@ from batchlab.core.distributions import (
 )
 from batchlab.core.lazy import import_late
 from batchlab.core.random_streams import Floats, Integers, stream
+from batchlab.core.units import format_count
 from batchlab.errors import WorkloadError, shown, suggest
 from batchlab.generate.custom import count_of_jobs, from_distributions
 from batchlab.generate.requests import SizeModel
@@ -313,7 +314,8 @@ class FittedStream:
 
     def __str__(self) -> str:
         lines = [f"{name:13} {getattr(self, name)}" for name in _LAWS]
-        return "\n".join([f"laws of {self.jobs:,} jobs of at most {self.largest:,} processors", *lines])
+        most = format_count(self.largest, "processor")
+        return "\n".join([f"laws of {format_count(self.jobs, 'job')} of at most {most}", *lines])
 
 
 @checked(WorkloadError)

@@ -14,7 +14,7 @@ from batchlab.core.late import rich_progress_bar as progress_bar
 from batchlab.core.late import rich_table as table
 from batchlab.core.late import rich_text as text
 from batchlab.core.markup import Html, element
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def line(snapshot: Snapshot) -> str:
     counts, shares = snapshot.status.counts, snapshot.status.utilisation
     used = ", ".join(f"{name} {_percent(share)}" for name, share in shares.items() if not math.isnan(share))
     return (
-        f"{_share_done(snapshot)} of {snapshot.jobs:,} jobs done at {_moment(snapshot)}: "
+        f"{_share_done(snapshot)} of {format_count(snapshot.jobs, 'job')} done at {_moment(snapshot)}: "
         f"{counts['queued']:,} queued, {counts['running']:,} running, {used}; {', '.join(_costs(snapshot))}"
     )
 

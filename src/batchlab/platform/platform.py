@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Unpack
 
 from batchlab.core import rules
 from batchlab.core.form import check_fields, reduced
+from batchlab.core.units import format_count
 from batchlab.errors import PlatformError, shown, suggest
 from batchlab.platform import presets
 from batchlab.platform.parts import (
@@ -101,7 +102,8 @@ class Platform:
 
     def __str__(self) -> str:
         hosts, links = len(self.kernel.hosts), len(self._link_numbers)
-        return f"{self.name}: {len(self.nodes)} nodes, {hosts} hosts in all, {links} links"
+        nodes = format_count(len(self.nodes), "node")
+        return f"{self.name}: {nodes}, {format_count(hosts, 'host')} in all, {format_count(links, 'link')}"
 
     @property
     def kernel(self) -> Kernel:

@@ -330,7 +330,7 @@ def _holder_colours() -> dict[str, str | tuple[float, float, float]]:
 
 @plot
 def why(result: Results, *, ax: Axes | None = None, job: int | None = None, title: str | None = None) -> Axes:
-    """Draw who had the machine while a job waited (semantics, S29), stacked, over time.
+    """Draw the use of the machine while a job waited (semantics, S29), stacked, over time.
 
     Parameters
     ----------
@@ -384,14 +384,14 @@ def waiting_time(
     by: str | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw how many jobs wait, stacked by what their waiting is due to, over time.
+    """Draw the number of waiting jobs over time, stacked by cause.
 
     Parameters
     ----------
     result
         One result; of replications only the first is drawn.
     of
-        ``"holders"``: who had the machine meanwhile (semantics, S29). ``"gates"``: why the jobs could
+        ``"holders"``: the use of the machine meanwhile (semantics, S29). ``"gates"``: why the jobs could
         not start, and ``"limits"``: which limit they exceeded (S15); both need ``explain=True``.
     by
         A column of the jobs, or ``"size"``, to stack groups of jobs in place of causes; of many groups the 11

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy import stats
 
+from batchlab.core.units import format_count
 from batchlab.errors import Argument, ResultError, shown
 from batchlab.options import RunOptions
 from batchlab.plot.scales import clock_of
@@ -275,11 +276,13 @@ def _name(workload: Workload) -> str:
 
 
 _RESULT_FACETS: tuple[Callable[[Result], str], ...] = (
-    lambda result: result.system.name or f"{result.system.nodes:,} nodes",
+    lambda result: result.system.name or format_count(result.system.nodes, "node"),
     *(_option_facet(name) for name in RunOptions().schedule_options if name != "seed"),
-    lambda result: f"{len(result.workload):,} jobs",
+    lambda result: format_count(len(result.workload), "job"),
 )
-_WORKLOAD_FACETS: tuple[Callable[[Workload], str], ...] = (lambda workload: f"{len(workload):,} jobs",)
+_WORKLOAD_FACETS: tuple[Callable[[Workload], str], ...] = (
+    lambda workload: format_count(len(workload), "job"),
+)
 
 
 def _told_apart(

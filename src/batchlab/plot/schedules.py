@@ -110,6 +110,8 @@ def gantt(
         return annotate(ax, "no job has run")
     first, last = time_span(placed, start, end)
     shown = placed.between(first, last)
+    if not len(shown.row):
+        return annotate(ax, "no job ran in this time span")
     classes = (
         None if colour_by == "job" else job_classes(result, colour_by, _held(result, shown, first, last))
     )
@@ -155,6 +157,9 @@ def time_span(placed: Placements, start: float | None, end: float | None) -> tup
     last = float(placed.end.max()) if end is None else end
     if start is None and end is None and last == first:
         last = first + 1.0
+    begun, ended = float(placed.start.min()), float(placed.end.max())
+    if (is_finite(first) and first > ended) or (is_finite(last) and last < begun):
+        raise _outside(start, end, f"must overlap the runs of the jobs, {begun:.12g} s to {ended:.12g} s")
     if not (is_finite(first) and is_finite(last) and first < last):
         raise ResultError(
             f"start = {shown(first)} s, ",
@@ -162,6 +167,14 @@ def time_span(placed: Placements, start: float | None, end: float | None) -> tup
             " s; must be seconds, and the end the later one.",
         )
     return first, last
+
+
+def _outside(start: float | None, end: float | None, rule: str) -> ResultError:
+    """Return the error for a time span that has nothing to show."""
+    if start is None:
+        return ResultError(f"end = {shown(end)} s; {rule}.")
+    until = () if end is None else (", ", Argument("end", shown(end)), " s")
+    return ResultError(f"start = {shown(start)} s", *until, f"; {rule}.")
 
 
 def _sleep(ax: Axes, result: Result) -> None:
@@ -452,9 +465,16 @@ def _present(result: Result, start: float | None, end: float | None) -> pl.DataF
     for name, bound in (("start", start), ("end", end)):
         if bound is not None and not is_finite(bound):
             raise ResultError(f"{name} = {shown(bound)} s; must be a number.")
+    chosen = present
     if start is not None:
-        present = present.filter(pl.col("submit_time") >= start)
-    return present if end is None else present.filter(pl.col("submit_time") <= end)
+        chosen = chosen.filter(pl.col("submit_time") >= start)
+    if end is not None:
+        chosen = chosen.filter(pl.col("submit_time") <= end)
+    if chosen.is_empty() and len(present):
+        submitted = present["submit_time"]
+        times = f"{submitted[0]:.12g} s to {submitted[-1]:.12g} s"
+        raise _outside(start, end, f"must contain a submission; jobs were submitted from {times}")
+    return chosen
 
 
 def _chosen(result: Result, jobs: pl.DataFrame) -> pl.DataFrame:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["Bundle", "read_bundle", "write_bundle"]
+__all__ = ["Bundle", "named_by", "read_bundle", "write_bundle"]
 
 # The columns of a schedule: what a repetition must give again.
 _SCHEDULE = ("state", "submit_time", "start_time", "end_time", "nodes")
@@ -139,7 +139,7 @@ def write_bundle(
     if result.system.platform is not None:
         rule = "a bundle does not contain platforms"
         raise ResultError(f"system = {result.system}; {rule}. Send its file and manifest.json of the run.")
-    kept = _named_by(result.system, result.workload)
+    kept = named_by(result.system, result.workload)
     anonymous = replace(result, workload=anonymise(result.workload, keep=kept), observations={})
     about = {"versions": versions(), "note": note, "kept": [*kept]}
     policy, events = anonymous.policy, anonymous.external_events
@@ -181,8 +181,11 @@ def read_bundle(path: str | PathLike[str]) -> Bundle:
     return Bundle(result, about["versions"], about["note"], tuple(about["kept"]))
 
 
-def _named_by(system: System, workload: Workload) -> tuple[str, ...]:
-    """Return the text columns of the jobs with a name that the description of the machine contains."""
+def named_by(system: System, workload: Workload) -> tuple[str, ...]:
+    """Return the text columns of the jobs with a name that the description of the machine contains.
+
+    Without these names, the jobs would not run on the machine as before.
+    """
     known = {*_texts(json.loads(json.dumps(described_system(system), default=str)))}
     return tuple(
         column.name

@@ -9,7 +9,7 @@ import polars as pl
 from batchlab import plot
 from batchlab.adequacy import Comparison, Reference
 from batchlab.core.markup import Html, element, facts, table
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.errors import ResultError, shown
 from batchlab.report.page import Section, figures, page, save
 from batchlab.slurm.twin import Fit, WhatIf
@@ -381,7 +381,7 @@ def _what_if_summary(found: WhatIf, source: str | None) -> Html:
 
 def _said(twin: Twin) -> str:
     """Describe the simulation of a configuration."""
-    run = f"{twin.policy} on {twin.system.nodes:,} nodes"
+    run = f"{twin.policy} on {format_count(twin.system.nodes, 'node')}"
     run = f"{run}; overheads: {twin.delays}" if twin.delays else run
     return f"{run}. {twin.system.note}" if twin.system.note else run
 

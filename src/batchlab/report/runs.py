@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from batchlab import plot
 from batchlab.core.declared import declared
 from batchlab.core.markup import Html, element, table
+from batchlab.core.units import format_count
 from batchlab.errors import BatchlabError, ResultError, shown, suggest
 from batchlab.plot.job_classes import can_be_classed
 from batchlab.plot.over_time import Line, Steps
@@ -376,7 +377,8 @@ def _alone(group: Group, index: int, chart: Chart | None) -> Html:
         drawn.append((plot.allocations(result), "What each job holds over time, one above the other"))
     if "sensed" in result.outcome.tables:
         drawn.append((plot.platform_activity(result), "What of the platform is at work over time"))
-    run = f"{first}{len(result.workload):,} jobs on {result.system.nodes:,} nodes under {result.policy}"
+    jobs, nodes = format_count(len(result.workload), "job"), format_count(result.system.nodes, "node")
+    run = f"{first}{jobs} on {nodes} under {result.policy}"
     elapsed = "" if result.elapsed is None else f", simulated in {short_duration(result.elapsed)}"
     return Html(
         element("p", f"{run}{elapsed}.")

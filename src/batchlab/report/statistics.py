@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from batchlab.core.markup import Html, element, table
-from batchlab.core.units import Durations, format_duration
+from batchlab.core.units import format_duration, joined
 from batchlab.errors import QueueingError
 from batchlab.plot.results import jobs_of
 from batchlab.plot.scales import short_duration
@@ -334,13 +334,13 @@ def _of_means(baseline: Group, found: Mapping[str, tuple[Difference, Difference]
 
 def _interval(found: Difference, write: Callable[[float], str]) -> tuple[str, str]:
     low, high = (_signed(end, write) for end in (found.low, found.high))
-    return _signed(found.estimate, write), Durations(low, " to ", high)
+    return _signed(found.estimate, write), joined(low, " to ", high)
 
 
 def _signed(value: float, write: Callable[[float], str]) -> str:
     if not math.isfinite(value):
         return "–"
-    return Durations("−" if value < 0 else "+", write(abs(value))) if value else "0"
+    return joined("−" if value < 0 else "+", write(abs(value))) if value else "0"
 
 
 def _p(value: float | None) -> str:

@@ -32,7 +32,7 @@ __all__ = ["explained_jobs", "waiting"]
 _MOST_PICTURES = 6
 _LISTED = 10
 _MOST_EXPLAINED, _EXPLAINED_IN_ALL = 200, 600
-_HOLDERS = "Who had the machine while jobs waited, as shares of the waiting"
+_HOLDERS = "Use of the machine while jobs waited, as shares of the waiting"
 _GATES = "Why jobs could not start, as shares of the waiting time"
 _SIZES = "The waiting by the number of tasks"
 

@@ -18,6 +18,7 @@ from batchlab.core.late import result_why_why as answers
 from batchlab.core.lazy import import_late
 from batchlab.core.outputs import source_of
 from batchlab.core.text_tables import Page
+from batchlab.core.units import format_count
 from batchlab.errors import ResultError
 from batchlab.options import RunOptions
 from batchlab.result import course, energy, metrics, near, platform
@@ -87,7 +88,8 @@ class Result(RecordedTables):
     observers: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Result of {self.policy}: {len(self.outcome.state):,} jobs on {self.system.nodes:,} nodes>"
+        jobs, nodes = format_count(len(self.outcome.state), "job"), format_count(self.system.nodes, "node")
+        return f"<Result of {self.policy}: {jobs} on {nodes}>"
 
     def _repr_html_(self) -> str:
         return result_card(str(self.policy), self.facts, self.metrics(), self.elapsed, self.warnings)
@@ -194,7 +196,7 @@ class Result(RecordedTables):
         Returns
         -------
         Why
-            Who had the machine while it waited, the ends of jobs that set its start, and the jobs that
+            The use of the machine while it waited, the jobs whose ends determined its start, and those that
             overtook it; without any of these if it did not wait. The first call indexes the runs of all jobs,
             O(n log n).
 
@@ -225,7 +227,7 @@ class Result(RecordedTables):
             A column of `jobs`, such as ``"user"``; or ``"size"``: classes of tasks, each up to twice the
             previous one. [default: all jobs together]
         of
-            ``"holders"``: who had the machine meanwhile. ``"gates"``: why the jobs could not start.
+            ``"holders"``: use of the machine meanwhile. ``"gates"``: why the jobs could not start.
             ``"limits"``: which limit the jobs exceeded. The last two need ``explain=True``.
         every
             The length of periods of time, seconds, from the first submission on: a row for each of them.

@@ -8,6 +8,7 @@ from batchlab.core.late import core_markup as markup
 from batchlab.core.text_tables import Facts, Table, render
 from batchlab.core.units import (
     format_amounts,
+    format_count,
     format_duration,
     format_energy,
     format_latency,
@@ -166,7 +167,7 @@ def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Itera
         A name and a text.
     """
     called = f"{system.name}, " if system.name else ""
-    yield "system", f"{called}{_plural(system.nodes, 'node')}, {format_amounts(system.total)}"
+    yield "system", f"{called}{format_count(system.nodes, 'node')}, {format_amounts(system.total)}"
     if system.note:
         yield "", system.note
     written = {"control": ", ".join(map(str, options.controls))}
@@ -182,7 +183,7 @@ def how_it_was_run(system: System, policy: Policy, options: RunOptions) -> Itera
 
 def submitted(jobs: int, period: float) -> str:
     """Describe how many jobs were submitted in how many seconds."""
-    return f"{_plural(jobs, 'job')} submitted over {format_duration(period)}"
+    return f"{format_count(jobs, 'job')} submitted over {format_duration(period)}"
 
 
 def _workload(jobs: pl.DataFrame) -> str:
@@ -226,7 +227,7 @@ def _aggregates(metrics: Mapping[str, object]) -> Iterable[tuple[str, str]]:
 
 
 def _interrupted(cut_short: Mapping[str, float | None]) -> str:
-    runs, jobs = (_plural(int(cut_short[name] or 0), name[:-1]) for name in ("runs", "jobs"))
+    runs, jobs = (format_count(int(cut_short[name] or 0), name[:-1]) for name in ("runs", "jobs"))
     return f"{runs} of {jobs}, {_duration(cut_short['lost_time'])} to be run again"
 
 
@@ -234,7 +235,10 @@ def _rates(rates: Mapping[str, Mapping[str, object]]) -> Iterable[tuple[str, str
     """Describe the rates of each control, with its node groups if it does not control all nodes."""
     for groups, each in rates.items():
         mean, share = cast("float | None", each["mean"]), _of(each, "share")
-        parts = [f"{_number(mean)} on average", _plural(cast("int", each["switches"]), "switch", "switches")]
+        parts = [
+            f"{_number(mean)} on average",
+            format_count(cast("int", each["switches"]), "switch", "switches"),
+        ]
         times = ", ".join(f"{_percent(part)} at {rate}" for rate, part in share.items())
         times = times.replace(" at ", " of time at ", 1)
         named = "" if groups == "all" else f"{groups}: "
@@ -255,7 +259,7 @@ def _service(measured: Mapping[str, float | None]) -> str:
 
 
 def _messages(sent: Mapping[str, float | None]) -> str:
-    count = f"{_plural(int(sent['messages'] or 0), 'message')}, {format_rate(sent['bytes'] or 0.0, 'B')}"
+    count = f"{format_count(int(sent['messages'] or 0), 'message')}, {format_rate(sent['bytes'] or 0.0, 'B')}"
     if sent["mean_hops"] is None:
         return "none"
     return f"{count}; {_number(sent['mean_hops'])} hops on average, {sent['max_hops']} at most"
@@ -281,7 +285,7 @@ def _links(links: Mapping[str, float | None]) -> Iterable[tuple[str, str]]:
 
 
 def _energy(energy: Mapping[str, float | None]) -> str:
-    parts = [format_energy(energy["total"] or 0.0)]
+    parts: list[str] = [format_energy(energy["total"] or 0.0)]
     if energy["jobs"] is not None:
         parts.append(f"{format_energy(energy['jobs'])} of it by jobs")
     return ", ".join([*parts, f"{format_power(energy['peak_power'] or 0.0)} at most"])
@@ -301,7 +305,9 @@ def _statistics(metrics: Mapping[str, object]) -> list[tuple[str, ...]]:
 def _beside_log(near: Mapping[str, Any]) -> Table:
     """Compare the measures of the log with those of the simulation, for the jobs that ran in both."""
     both = near, near["simulated"]
-    rows: list[tuple[str, ...]] = [(f"{_plural(near['jobs'], 'job')} of the log", "in the log", "simulated")]
+    rows: list[tuple[str, ...]] = [
+        (f"{format_count(near['jobs'], 'job')} of the log", "in the log", "simulated")
+    ]
     uses = [of_resource("utilisation", resource) for resource in near["utilisation"]]
     used = [use for use in uses if any(use.of(each) for each in both)]
     measures = (*(AGGREGATES[name] for name in _NEAR), *used)
@@ -310,10 +316,6 @@ def _beside_log(near: Mapping[str, Any]) -> Table:
 
 def _of(metrics: Mapping[str, object], name: str) -> Mapping[str, float | None]:
     return cast("Mapping[str, float | None]", metrics[name])
-
-
-def _plural(count: int, noun: str, nouns: str | None = None) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"
 
 
 def _duration(value: object) -> str:

@@ -9,7 +9,7 @@ from batchlab.core.late import result_unused
 from batchlab.core.late import workload_calendar_time as calendar_time
 from batchlab.core.late import workload_event_rules as event_rules
 from batchlab.core.late import workload_routing as routing
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
 
 if TYPE_CHECKING:
@@ -146,8 +146,9 @@ def warnings_of(
     """
     expected = header.max_processors or 0
     if expected > 0 and system.processors != expected:
+        machine = format_count(system.processors, "processor")
         yield (
-            f"the machine has {system.processors:,} processors, MaxProcs in the log's header is "
+            f"the machine has {machine}, MaxProcs in the log's header is "
             f"{expected:,}; check nodes, cores, and the equivalence (what one processor is)"
         )
     if any(rejected.values()):

@@ -10,7 +10,7 @@ import numpy as np
 
 from batchlab import _kernel
 from batchlab.core.late import core_markup as markup
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.errors import SimulationError, one_line, shown
 from batchlab.options import RunOptions
 from batchlab.policy.policy import as_policy
@@ -498,9 +498,11 @@ class Simulation(ForecastsStarts):
         return self._run.result()
 
     def __repr__(self) -> str:
-        done = f"{self.finished:,} of {len(self.workload):,} jobs done"
+        done = f"{self.finished:,} of {format_count(len(self.workload), 'job')} done"
         policy = one_line(str(self.policy), _LONGEST)
-        return f"<Simulation of {policy} on {self.system.nodes:,} nodes at {self.now:g} s: {done}>"
+        return (
+            f"<Simulation of {policy} on {format_count(self.system.nodes, 'node')} at {self.now:g} s: {done}>"
+        )
 
     def _repr_html_(self) -> str:
         status = self.status()

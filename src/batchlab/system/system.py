@@ -16,6 +16,7 @@ from batchlab.core.form import check_fields, reduced
 from batchlab.core.late import core_markup as markup
 from batchlab.core.late import system_accounts, system_queues, system_reservations
 from batchlab.core.node_ranges import node_beyond
+from batchlab.core.units import format_count
 from batchlab.errors import SystemDescriptionError, one_line, shown, suggest
 from batchlab.system.fields import (
     MOST_NODES,
@@ -49,10 +50,6 @@ _GROUPS = rules.Parts(NodeGroup, least="one group of nodes")
 
 
 _LONGEST_NAME = 40
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -221,7 +218,7 @@ class System:
     def __repr__(self) -> str:
         name = f" {one_line(self.name, _LONGEST_NAME)}" if self.name else ""
         total = ", ".join(f"{amount:,} {resource}" for resource, amount in self.total.items())
-        return f"<System{name}: {_count(self.nodes, 'node')}, {one_line(total, _LONGEST_NAME)}>"
+        return f"<System{name}: {format_count(self.nodes, 'node')}, {one_line(total, _LONGEST_NAME)}>"
 
     def _repr_html_(self) -> str:
 

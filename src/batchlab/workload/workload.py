@@ -12,7 +12,7 @@ import polars as pl
 
 from batchlab.core.markup import card
 from batchlab.core.rules import is_finite
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.core.vocabulary import InvalidAction, OverrunAction
 from batchlab.errors import WorkloadError, reason_of, shown
 from batchlab.workload import application_columns, dependencies, description, node_columns
@@ -411,7 +411,7 @@ class Workload:
     def _facts(self) -> list[str]:
         machine = ", ".join(str(text) for text in (self.header.computer, self.header.installation) if text)
         processors = self.header.max_processors
-        facts = [machine, f"{processors:,} processors" if processors else "", self.report.summary()]
+        facts = [machine, format_count(processors, "processor") if processors else "", self.report.summary()]
         return [fact for fact in facts if fact]
 
 
@@ -421,13 +421,10 @@ def _extent(jobs: pl.DataFrame) -> str:
     submit, tasks = jobs["submit_time"].to_numpy(), jobs["tasks"].to_numpy()
     period = format_duration(float(submit.max() - submit.min()))
     fewest, most = int(tasks.min()), int(tasks.max())
-    span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    count = f"{jobs.height:,} {_plural('job', jobs.height)}"
-    return f"{count} submitted over {period}, of {span} {_plural('task', most)}"
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
+    tasks_of = format_count(most, "task")
+    if fewest != most:
+        tasks_of = f"{fewest:,} to {tasks_of}"
+    return f"{format_count(jobs.height, 'job')} submitted over {period}, of {tasks_of}"
 
 
 def _whole(argument: str, value: SupportsIndex) -> int:

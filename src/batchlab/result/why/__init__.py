@@ -1,1 +1,1 @@
-"""Why a job waited: who had the machine meanwhile, and which ends set its start (semantics, S29)."""
+"""Why a job waited: use of the machine meanwhile, and the ends that determined its start (semantics, S29)."""

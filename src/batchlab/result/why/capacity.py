@@ -1,4 +1,4 @@
-"""Account B of a wait: who had the machine meanwhile (semantics, S29)."""
+"""Account B of a wait: use of the machine meanwhile (semantics, S29)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KIND = pl.Enum(HOLDERS)
 
 @dataclass(frozen=True, eq=False)
 class Capacity:
-    """Who had the machine during a wait.
+    """The use of the machine during a wait.
 
     Parameters
     ----------

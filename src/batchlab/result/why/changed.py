@@ -301,11 +301,11 @@ class WhatIf:
             lines.append("No other job starts at another time.")
         else:
             lines.append(
-                f"Of the other jobs {self.earlier_jobs:,} start earlier, {self.later_jobs:,} later, "
-                f"{self.unchanged:,} at the same time."
+                f"Other jobs that start earlier: {self.earlier_jobs:,}; later: {self.later_jobs:,}; "
+                f"at the same time: {self.unchanged:,}."
             )
             more = "more" if total > 0 else "less"
-            lines.append(f"In total they wait {format_duration(abs(total))} {more}.")
+            lines.append(f"In total, the other jobs wait {format_duration(abs(total))} {more}.")
         return "\n".join(lines)
 
     def _start(self) -> str:

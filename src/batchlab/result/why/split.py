@@ -1,4 +1,4 @@
-"""The waiting time of all jobs, split by who had the machine meanwhile (S29), and by gates (S15)."""
+"""The waiting time of all jobs, split by the use of the machine meanwhile (S29), and by gates (S15)."""
 
 from __future__ import annotations
 

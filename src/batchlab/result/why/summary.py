@@ -127,7 +127,7 @@ def summary(
     chosen: WaitSplit = of or ("gates" if explained else "holders")
     by_group = waiting_time(run, jobs, by, of=chosen)
     over_time = waiting_time(run, jobs, None, of=chosen, every=every or _period(run))
-    tables = [("Who had the machine while jobs waited:", _holders(run, jobs, total), "", 1)]
+    tables = [("Use of the machine while jobs waited:", _holders(run, jobs, total), "", 1)]
     if explained:
         tables.append(_gates(run, total))
     tables.append((f"The waiting by {_group_title(by)}:", *_groups(by_group, by, chosen, total), 1))
@@ -159,7 +159,7 @@ def _share(part: float, total: float) -> str:
 
 
 def _holders(run: Waits, jobs: pl.DataFrame, total: float) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("held by", "time", "share")]
+    rows: list[tuple[str, ...]] = [("used by", "time", "share")]
     parts = waiting_time(run, jobs, None).drop("all", "jobs", "wait").row(0, named=True)
     for name, seconds in sorted(parts.items(), key=lambda part: -part[1]):
         if seconds:
@@ -182,7 +182,7 @@ def _gates(run: Waits, total: float) -> tuple[str, list[tuple[str, ...]], str, i
         .agg(pl.col("row").n_unique(), (end - pl.col("start")).clip(0).sum().alias("time"))
     )
     found = found.filter(pl.col("time") > 0).sort("time", descending=True, maintain_order=True)
-    rows: list[tuple[str, ...]] = [("gate", "subject", "held by", "jobs", "time", "share")]
+    rows: list[tuple[str, ...]] = [("gate", "subject", "used by", "jobs", "time", "share")]
     for gate, about, by, count, time in found.head(_SHOWN_GATES).iter_rows():
         shape = "shape" if gate == "resources" and by != "selection" else ""
         names = gate.replace("_", " "), about or shape, by or ""
@@ -234,7 +234,7 @@ def _numbers(row: dict[str, float], parts: Sequence[tuple[str, str]], total: flo
 def _longest(run: Waits, waits: pl.DataFrame, jobs: pl.DataFrame) -> list[tuple[str, ...]]:
     user = next((name for name in _USERS if name in jobs.columns), None)
     rows: list[tuple[str, ...]] = [
-        ("job", *(("user",) if user else ()), "tasks", "submitted", "waited", "most of it held by")
+        ("job", *(("user",) if user else ()), "tasks", "submitted", "waited", "largest part of the wait")
     ]
     longest = longest_waits(run).head(_SHOWN_JOBS).join(waits.drop("job_id", "wait"), on="row", how="left")
     names = [name for name in waits.columns if name not in {"job_id", "row", "wait"}]

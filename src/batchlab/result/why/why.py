@@ -71,7 +71,7 @@ class Why:
     has_started
         Whether the job started.
     capacity
-        Who had the machine meanwhile.
+        Use of the machine during the wait.
     chain
         The ends that set the start.
     overtakers
@@ -296,7 +296,7 @@ def _head(why: Why) -> Iterator[str]:
 
 def _gates(why: Why) -> list[tuple[str, ...]]:
     """List the gates by kind, the longest first."""
-    rows: list[tuple[str, ...]] = [("gate", "subject", "held by", "time", "share")]
+    rows: list[tuple[str, ...]] = [("gate", "subject", "used by", "time", "share")]
     if why.gates is None:
         return rows
     ends = pl.col("end").fill_null(why.until)
@@ -338,7 +338,7 @@ def _earlier_promises(why: Why) -> str:
 
 
 def _who_title(why: Why) -> str:
-    return f"Who had the {_units(why)} during the wait:"
+    return f"Use of the {_units(why)} during the wait:"
 
 
 def _units(why: Why) -> str:
@@ -349,7 +349,7 @@ def _units(why: Why) -> str:
 
 
 def _who(why: Why) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("held by", "time", "share", "largest shares")]
+    rows: list[tuple[str, ...]] = [("used by", "time", "share", "largest shares")]
     for holder, seconds, share in why.capacity.table.select("holder", "seconds", "share").iter_rows():
         if seconds:
             jobs = why.capacity.jobs.filter(pl.col("holder") == holder)
@@ -365,17 +365,17 @@ def _who(why: Why) -> list[tuple[str, ...]]:
 
 def _chain_title(why: Why) -> str:
     if len(why.chain.links):
-        return "The ends of jobs that set its start, the latest first:"
+        return "Jobs whose ends determined its start, the latest first:"
     if not why.has_started:
-        return "It has not started: no end set its start."
+        return "It has not started."
     return (
         "No job ended when it started: a begin time, a release, a reservation, a limit, a node or a cycle of "
-        "the scheduler set its start."
+        "the scheduler determined its start."
     )
 
 
 def _links(why: Why) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("job", "of the wait", "until", "ran", "its limit", "")]
+    rows: list[tuple[str, ...]] = [("job", "part of the wait", "until", "run time", "time limit", "")]
     names = "job_id", "start_time", "end_time", "run_time", "requested_time", "overtook"
     for job, begin, end, ran, limit, overtook in why.chain.links.select(names).head(_SHOWN_LINKS).iter_rows():
         held, *lasted = (format_duration(each) for each in (end - begin, ran, limit))
@@ -391,7 +391,7 @@ def _rest(why: Why) -> str:
         notes.append(f"… {links - _SHOWN_LINKS:,} earlier links.")
     if links and why.chain.ending in _ENDINGS:
         last = _ENDINGS[why.chain.ending].format(job=why.chain.links["job_id"][-1])
-        notes.append(f"Before that: {format_duration(why.chain.rest)}; {last}.")
+        notes.append(f"Rest of the wait: {format_duration(why.chain.rest)}; {last}.")
     return " ".join(notes)
 
 
@@ -404,9 +404,7 @@ def _overtaken(why: Why) -> str:
 
 
 def _overtakers(why: Why) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [
-        ("job", "held in the wait", "share", "started", "asked for", "known of the rule")
-    ]
+    rows: list[tuple[str, ...]] = [("job", "used in the wait", "share", "started", "time limit", "rule")]
     table = why.overtakers.sort("unit_seconds", descending=True, maintain_order=True)
     names = "job_id", "seconds", "start_time", "requested_time", "rule"
     for job, seconds, start, asked, rule in table.select(names).head(_SHOWN_OVERTAKERS).iter_rows():
@@ -420,7 +418,7 @@ def _overtakers(why: Why) -> list[tuple[str, ...]]:
 
 def _more(why: Why) -> str:
     count = len(why.overtakers) - _SHOWN_OVERTAKERS
-    return f"… {count:,} more, which held less." if count > 0 else ""
+    return f"… {count:,} more, which used less." if count > 0 else ""
 
 
 def _card(why: Why) -> Html:

@@ -11,6 +11,7 @@ import polars as pl
 
 from batchlab.core.arguments import checked
 from batchlab.core.text_tables import Table, render
+from batchlab.core.units import format_count
 from batchlab.errors import TwinError, one_line, shown
 from batchlab.queueing.conversion import positive, whole
 from batchlab.queueing.intervals import block_bootstrap, confidence_level
@@ -217,7 +218,7 @@ def _head(found: WhatIf) -> Iterator[str]:
             yield f"  mean wait by seed: {amounts(waits)}"
         if found.not_started[name]:
             left = "and are left out for all configurations" if waits else "none did: there are no waits"
-            yield from wrapped(f"  {_jobs(found.not_started[name])} did not start, {left}")
+            yield from wrapped(f"  {format_count(found.not_started[name], 'job')} did not start, {left}")
             for reason in found.reasons[name]:
                 yield from wrapped(f"  {reason}")
 
@@ -255,7 +256,7 @@ def _groups(found: WhatIf, by: GroupedBy) -> Iterator[str]:
     yield f"{_TITLES.get(by, f'by {by}'):<{_LABEL}}{cells}{ends:>{_LAST}}"
     for group, count in groups.head(_MOST_GROUPS).iter_rows():
         if by != "all":
-            yield f"{one_line(group, 50)}, {_jobs(count)}"
+            yield f"{one_line(group, 50)}, {format_count(count, 'job')}"
         yield from _of_log(found, by, group, count, units)
         of_group = shown.filter(group=group).partition_by("configuration", as_dict=True, maintain_order=True)
         for (name,), part in of_group.items():
@@ -271,7 +272,7 @@ def _of_log(found: WhatIf, by: GroupedBy, group: str, count: int, units: Mapping
     waits = {row["statistic"]: row["wait"] for row in rows if row["jobs"]}
     if waits:
         jobs = rows[0]["jobs"]
-        name = "(the log)" if jobs == count else f"(the log, {_jobs(jobs)})"
+        name = "(the log)" if jobs == count else f"(the log, {format_count(jobs, 'job')})"
         yield f"  {name:<{_LABEL - 2}}{_waits(waits, units)}"
 
 
@@ -293,10 +294,6 @@ def _line(
 
 def _waits(waits: Mapping[str, float | None], units: Mapping[str, Unit]) -> str:
     return "".join(f"{unit.plain(waits[name]):>{_CELL}}" for name, unit in units.items())
-
-
-def _jobs(count: int) -> str:
-    return f"{count:,} {'job' if count == 1 else 'jobs'}"
 
 
 @checked(TwinError)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 from batchlab.core import rules
 from batchlab.core.arguments import checked
 from batchlab.core.markup import card
+from batchlab.core.units import format_count
 from batchlab.errors import PolicyError, SimulationError, TwinError, WorkloadError, one_line
 from batchlab.options import RunOptions
 from batchlab.policy.policy import CONFIGURED, as_policy
@@ -71,7 +72,7 @@ class Twin:
 
     def __repr__(self) -> str:
         name, policy = one_line(self.name, _LONGEST), one_line(str(self.policy), _LONGEST)
-        return f"<Twin {name}: {policy} on {self.system.nodes:,} nodes>"
+        return f"<Twin {name}: {policy} on {format_count(self.system.nodes, 'node')}>"
 
     def _repr_html_(self) -> str:
         system = self.system

@@ -12,7 +12,7 @@ import polars as pl
 
 from batchlab import adequacy
 from batchlab.adequacy import compare
-from batchlab.core.units import format_amounts, format_duration
+from batchlab.core.units import format_amounts, format_count, format_duration
 from batchlab.errors import AdequacyError, ResultError, reason_of
 from batchlab.result import metrics
 from batchlab.result.manifest import file_identity, versions
@@ -196,9 +196,9 @@ class Outcome:
     def facts(self) -> Iterator[tuple[str, str]]:
         """Yield the labels and texts of `summary`."""
         span = format_duration(max((job.submit_time for job in self.submissions), default=0.0))
-        yield "stream", f"{len(self.submissions):,} jobs submitted over {span}"
+        yield "stream", f"{format_count(len(self.submissions), 'job')} submitted over {span}"
         cores = sum(node.cores for node in self.nodes)
-        yield "cluster", f"{len(self.nodes)} virtual nodes, {format_amounts({'core': cores})}"
+        yield "cluster", f"{format_count(len(self.nodes), 'virtual node')}, {format_amounts({'core': cores})}"
         if self.real is not None:
             late = self.real.lateness()
             yield (
