@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from batchlab.core.arguments import checked
 from batchlab.core.lazy import make_dir
 from batchlab.errors import SystemDescriptionError, shown, suggest
+from batchlab.policy.slurm import PARAMETERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,6 +92,8 @@ Unknown = Literal["refused", "ignored", "kept"]
 _STATUSES: tuple[Status, ...] = ("modelled", "read", "not_modelled", "no_effect")
 _FILES = Path(__file__).parent
 _NO_TABLES = {"changes.toml"}
+_BY_POLICY: Literal["modelled_by_policy"] = "modelled_by_policy"
+"""Section of options that simulations use if the policy ``slurm`` has them; otherwise they are read."""
 
 
 @dataclass(frozen=True)
@@ -209,9 +212,16 @@ def changes() -> tuple[Change, ...]:
     return tuple(Change(**each) for each in content["changes"])
 
 
+def _of_policy(table: str, name: str) -> Status:
+    """Return whether an option is modelled, as the kernel's table of parameters has it, or read."""
+    parameter = PARAMETERS.get(name)
+    return "modelled" if parameter is not None and parameter.source.startswith(table) else "read"
+
+
 def _keys(table: str, content: Mapping[str, Mapping[str, str | dict[str, str]]]) -> Iterator[Key]:
-    for status in _STATUSES:
-        for name, says in content.get(status, {}).items():
+    for section in (*_STATUSES, _BY_POLICY):
+        for name, says in content.get(section, {}).items():
+            status = _of_policy(table, name) if section == _BY_POLICY else section
             entry = {"does": says} if isinstance(says, str) else dict(says)
             neutral = tuple(entry.pop("neutral", "").split())
             if entry.get("kind") == "options":
