@@ -11,6 +11,7 @@ CODE = (*FOLDERS[1:], ROOT / "rust/python/src", ROOT / "tests")
 KINDS = {
     *("an option of a run", "a command", "a plot", "an observer", "a column of jobs", "a measure of a run"),
     *("a format of logs", "an external event", "an allocator", "a parameter of `slurm`", "a recorded table"),
+    "a feature of nodes",
 }
 
 
