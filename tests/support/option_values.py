@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from batchlab.options.run_options import RECORDED
+from batchlab.options.run_options import RECORDED, RunOptions
 
 __all__ = ["RUNS", "WRONG_RUNS", "Said", "said"]
 
@@ -29,6 +29,7 @@ def said(name: str, *texts: str, toml: str | None = None) -> Said:
     return Said(name, texts, repr(texts[0]) if toml is None else toml)
 
 
+NUMBERS = {each.name: each.default for each in fields(RunOptions) if isinstance(each.default, float)}
 RUNS = [
     said("seed", "7", toml="7"),
     said("walltime", "kill"),
@@ -42,7 +43,6 @@ RUNS = [
     said("control", "count(1, 3)"),
     said("control", "constant(2, groups=['a'])", "constant(1, groups=['b'])",
          toml="""["constant(2, groups=['a'])", "constant(1, groups=['b'])"]"""),
-    said("reference_rate", "2.5", toml="2.5"),
     said("sleep", "timeout(suspend=60, off=1800)"),
     said("sleep", "timeout(60)", toml="{ after = 60 }"),
     said("invocation", "interval=60, on_submit=false", toml="{ interval = 60, on_submit = false }"),
@@ -50,10 +50,13 @@ RUNS = [
     said("sharing", "fair_bottleneck(window=65536)", toml='{ model = "fair_bottleneck", window = 65536 }'),
     said("sensing", "interval=60, links=[up, 'a b']", toml='{ interval = 60, links = ["up", "a b"] }'),
     said("clip_requests", "--no-clip-requests", toml="false"),
+    *(said(name, f"{usual + 1.5:g}", toml=f"{usual + 1.5:g}") for name, usual in NUMBERS.items()),
     *(said(name, f"--{name.replace('_', '-')}", toml="true") for name in sorted(RECORDED - {"sensing"})),
 ]  # fmt: skip
 """Right values."""
 WRONG_RUNS = [
+    *((said(name, "inf", toml="inf"), "inf; must be a finite number") for name in NUMBERS),
+    *((said(name, "fast"), "'fast'; must be a finite number") for name in NUMBERS),
     (said("seed", "-1", toml="-1"), "-1; must be a whole number from 0 to 2^64 - 1"),
     (said("seed", "half"), "'half'; must be a whole number from 0 to 2^64 - 1"),
     (said("walltime", "stop"), "'stop'; must be 'run' or 'kill'"),
@@ -66,8 +69,6 @@ WRONG_RUNS = [
     (said("overheads", "billed=no"), "overheads.billed = 'no'; must be true or false: write false"),
     (said("overheads", "launch=2, launch=3"), "key 'launch' is given twice; keep one"),
     (said("control", "wrokload(1, 3)"), "no rule named 'wrokload'. Did you mean 'workload'?"),
-    (said("reference_rate", "inf", toml="inf"), "inf; must be a finite number > 0"),
-    (said("reference_rate", "fast"), "'fast'; must be a finite number > 0"),
     (said("sleep", "timeout(-1)"), "must be a finite number of seconds >= 0"),
     (said("sleep", "rest(1)"), "no rule named 'rest'"),
     (said("invocation", "interval=-1"), "invocation.interval = -1; must be a finite number of seconds >= 0"),
