@@ -435,7 +435,7 @@ def test_notes_on_what_means_nothing(tmp_path: Path) -> None:
     """A walltime with a fraction is no limit, as in ElastiSim, and that is said."""
     project = open_project(write_project(tmp_path, [{"walltime": 1.5}, {"walltime": 3}]))
     assert project.workload.jobs["requested_time"].to_list() == [float("inf"), 3.0]
-    assert "walltime of 1 jobs" in project.notes[-1]
+    assert "walltime of 1 job " in project.notes[-1]
 
 
 def test_a_recorder_without_a_folder(tmp_path: Path) -> None:

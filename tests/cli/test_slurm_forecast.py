@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -124,3 +126,27 @@ def test_in_python() -> None:
     assert found.forecast.starts.shape[0] == 20
     assert [name for name in found.table.columns if name.startswith("start_")] == ["start_0.25", "start_0.75"]
     assert "25 %" in str(found)
+
+
+def test_one_job_from_standard_input(tmp_path: Path) -> None:
+    """A dump of one job that waits: counts in the singular, and the input by its name, not that of a copy."""
+    document = json.loads((FOLDER / "squeue.json").read_text())
+    document["jobs"] = [job for job in document["jobs"] if job["job_id"] == 8]
+    command = [sys.executable, "-m", "batchlab", "slurm", "forecast", "--conf", str(FOLDER)]
+    command += ["--squeue", "-", "--now", str(NOW), "--samples", "5"]
+    answers = [
+        subprocess.run(  # noqa: S603  # our own code
+            [*command, *words],
+            input=json.dumps(document),
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+        for words in ([], ["--format", "json"], ["--job", "9"])
+    ]
+    text = answers[0].stdout
+    assert "running       0 jobs" in text
+    assert "waiting       1 job\n" in text
+    assert json.loads(answers[1].stdout)["files"] == ["standard input"]
+    assert "9: no such job waits in standard input." in " ".join(answers[2].stderr.split())

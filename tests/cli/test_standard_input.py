@@ -15,6 +15,7 @@ import pytest
 import batchlab as bl
 from batchlab.experiment.specification import read_specification
 from cli.conftest import LOG
+from support.live_dumps import FOLDER, NOW
 from support.small_centre import configured, submitted
 
 if TYPE_CHECKING:
@@ -110,12 +111,22 @@ PLATFORM = (
 )
 RUN = ["run", "small.swf"]
 EXPERIMENT = 'policies = ["fcfs"]\nworkloads.log = "small.swf"\nsystems.small = "{}"\nevents = "{}"\n'
+# What is read besides a dump of a live cluster, with IN for this one; and its file.
+LIVE = ["slurm", "forecast", "--conf", str(FOLDER), "--now", str(NOW), "--samples", "2", "--job", "8"]
+JOBS_OF_LIVE = ("--squeue", str(FOLDER / "squeue.json"))
+LIVE_DUMPS = [
+    (["--squeue", "IN"], "squeue.json"),
+    ([*JOBS_OF_LIVE, "--nodes", "IN"], "sinfo.json"),
+    ([*JOBS_OF_LIVE, "--reservations", "IN"], "res.txt"),
+    ([*JOBS_OF_LIVE, "--sprio", "IN"], "sprio.txt"),
+]
 # Commands, with IN for what is read only once; and its content.
 OTHER_INPUTS = [
     ([*RUN, "--system", "IN"], SYSTEM),
     ([*RUN, "--system", "IN", "--stream"], SYSTEM.partition("[[queues]]")[0]),
     ([*RUN, "--nodes", "8", "--external-events", "IN"], EVENT),
     (["platform", "IN"], PLATFORM),
+    *(([*LIVE, *others], (FOLDER / name).read_text()) for others, name in LIVE_DUMPS),
     (["experiment", "system.toml IN"], SYSTEM),
     (["experiment", "events IN"], EVENT),
 ]
@@ -151,8 +162,9 @@ def test_other_inputs_are_read_once(folder: Path, words: list[str], content: str
         ),
         (["run", "-", "--system", "-", "--stream"], b"which only one of 'TRACE' and --system can be"),
         (["adequacy", "-", "-"], b"which only one of 'MODEL' and 'REAL' can be"),
+        ([*LIVE, "--squeue", "-", "--nodes", "-"], b"which only one of --nodes and --squeue can be"),
     ],
-    ids=["run", "stream", "adequacy"],
+    ids=["run", "stream", "adequacy", "live"],
 )
 def test_standard_input_has_one_reader(folder: Path, words: list[str], arguments: bytes) -> None:
     """Two inputs cannot share it."""

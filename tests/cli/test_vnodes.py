@@ -149,7 +149,7 @@ class TestWithSlurm:
         command = ["vnodes", str(path), "--conf", str(conf), "--nodes", "1", "--patience", "3"]
         assert main([*command, "--format", "json"]) == 0
         printed = capsys.readouterr()
-        assert "1 jobs waited when nothing ran, and were cancelled: 2" in printed.err
+        assert "cancelled when nothing ran: 1 job, 2" in printed.err
         assert "note: job 3: refused:" in printed.err
         numbers = json.loads(printed.out)
         states = numbers["real"]["states"]

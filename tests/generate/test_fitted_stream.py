@@ -96,7 +96,7 @@ def test_truncated() -> None:
 
 def test_what_breaks_a_rule() -> None:
     """The message says which."""
-    with pytest.raises(WorkloadError, match="the log has 1 jobs; must be at least 2"):
+    with pytest.raises(WorkloadError, match="the log has 1 job; must be at least 2"):
         fit_stream(log().head(1))
     with pytest.raises(WorkloadError, match="families: 'normal' is unknown"):
         fit_stream(log(50), ["normal"])

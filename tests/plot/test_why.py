@@ -57,7 +57,7 @@ def test_all_waiting() -> None:
     assert areas_of(bl.plot.waiting_time(result)) == pytest.approx(holders)
     gates = {"resources, earlier": 50 + 50, "resources, overtakers": 40 + 30, "would delay": 50}
     assert areas_of(bl.plot.waiting_time(result, of="gates")) == pytest.approx(gates)
-    sizes = {"up to 1 tasks": 130, "up to 4 tasks": 90}
+    sizes = {"up to 1 task": 130, "up to 4 tasks": 90}
     assert areas_of(bl.plot.waiting_time(result, by="size")) == pytest.approx(sizes)
     alone = bl.simulate(JOBS.head(1), SYSTEM, "easy")
     assert [text.get_text() for text in bl.plot.waiting_time(alone).texts] == ["no job waited"]

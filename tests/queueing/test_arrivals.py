@@ -115,7 +115,7 @@ def test_arrivals_of_a_log() -> None:
         (lambda: queueing.from_log([1.0, 0.0]), "row 1 comes at 0 s; must be finite and ascending"),
         (
             lambda: queueing.from_log([1.0]).sample(2, np.random.default_rng(1)),
-            "n = 2; must not exceed the 1 jobs of the log. Pass random_start=True",
+            "n = 2; must not exceed the 1 job of the log. Pass random_start=True",
         ),
         (
             lambda: PROCESSES["mmpp"].sample(-1, np.random.default_rng(1)),

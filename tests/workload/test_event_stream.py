@@ -47,7 +47,7 @@ def test_events_are_sorted_by_time() -> None:
         "down",
     ]
     assert stream.table["nodes"][-1] == "0,2"
-    assert repr(bl.EventStream(EVENTS[:1])) == "<EventStream of 1 events: 1 down>"
+    assert repr(bl.EventStream(EVENTS[:1])) == "<EventStream of 1 event: 1 down>"
     assert bl.EventStream(stream) == stream
     assert bl.EventStream(stream.table) == stream
     assert bl.EventStream(stream.to_dicts()) == stream

@@ -14,6 +14,7 @@ import polars as pl
 from batchlab.adequacy.comparison import distance
 from batchlab.adequacy.stream import Source, as_stream
 from batchlab.core import rules
+from batchlab.core.units import format_count
 from batchlab.errors import AdequacyError, shown
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class Reference:
         count = self.pairs.height
         runs = len({*self.pairs["one"], *self.pairs["other"]})
         head = f"{'seconds':20}{'mean':>10}{'median':>10}{'95 %':>10}{'maximum':>10}"
-        of = f"{runs} runs, {count:,} {'pair' if count == 1 else 'pairs'}"
+        of = f"{format_count(runs, 'run')}, {format_count(count, 'pair')}"
         title = f"reference value {self.at(len(self)):.6g} s: {of}"
         lines = [title, head, *(self._row(name, of) for name, of in self._rows().items())]
         warned = (wrap(f"{'warning':16}{text}", _WIDTH, subsequent_indent=" " * 16) for text in self.warnings)

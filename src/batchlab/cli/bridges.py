@@ -39,7 +39,7 @@ from batchlab.core.late import result_manifest as manifest
 from batchlab.core.late import slurm_virtual as slurm
 from batchlab.core.late import slurm_virtual_feed as feed
 from batchlab.core.text_tables import Facts
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.options import RunOptions
 from batchlab.workload.log_options import ReadingOptions  # noqa: TC001  # as above
 
@@ -196,7 +196,7 @@ def _inputs(run: Run, configuration: Path, algorithm: Path | None) -> dict[str, 
 
 
 def _more(run: Run, written: list[Path]) -> Iterable[tuple[str, str]]:
-    yield "algorithm", f"called {run.calls:,} times"
+    yield "algorithm", f"called {format_count(run.calls, 'time')}"
     for folder in dict.fromkeys(path.parent for path in written):
         names = ", ".join(path.name for path in written if path.parent == folder)
         yield "as ElastiSim", f"{folder}: {names}"
@@ -387,7 +387,7 @@ def _real(
 ) -> RealRun:
     """Feed a cluster, show a bar of ended jobs, and print notes on rejected or unfinished jobs."""
     span = format_duration(max(job.submit_time for job in jobs))
-    typer.echo(f"feeding {len(jobs):,} jobs to Slurm {cluster.version} over {span} …", err=True)
+    typer.echo(f"feeding {format_count(len(jobs), 'job')} to Slurm {cluster.version} over {span} …", err=True)
     with progress_bar("jobs ended") as advance:
         real = slurm.run_real(cluster, jobs, dumps=dumps, patience=patience, progress=advance)
     for note in real.notes():

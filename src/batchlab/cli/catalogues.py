@@ -20,7 +20,7 @@ from batchlab.core.late import trace_catalogue as catalogue
 from batchlab.core.late import trace_traces as library
 from batchlab.core.late import workload_mappings_catalogue as mapping_catalogue
 from batchlab.core.text_tables import Facts, Table
-from batchlab.core.units import format_latency, format_rate
+from batchlab.core.units import format_count, format_latency, format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -145,11 +145,11 @@ def _summary(described: Platform) -> Iterator[str]:
 
 def _like(host: Host) -> tuple[str, ...]:
     """Describe a host, one line per part."""
-    cores = "1 core" if host.cores == 1 else f"{host.cores} cores"
+    cores = format_count(host.cores, "core")
     parts = [f"{cores} at {format_rate(host.speed, 'flop/s')}"]
     if host.gpus:
         between = f", {format_rate(host.gpu_bandwidth, 'B/s')} between them" if host.gpu_bandwidth else ""
-        gpus = "1 GPU" if host.gpus == 1 else f"{host.gpus} GPUs"
+        gpus = format_count(host.gpus, "GPU")
         parts.append(f"{gpus} at {format_rate(host.gpu_speed, 'flop/s')}{between}")
     if host.disk is not None:
         reading, writing = (format_rate(each, "B/s") for each in (host.disk.read, host.disk.write))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,9 +16,11 @@ from batchlab.cli.options import (  # typer reads the annotations
     Seed,
     SlurmFolder,
     Version,
+    existing_file,
     whole_number,
 )
 from batchlab.cli.output import as_json, print_blocks
+from batchlab.core.late import cli_spooled
 from batchlab.core.late import slurm as batchlab_slurm
 from batchlab.core.late import workload as batchlab_workload
 
@@ -30,14 +33,13 @@ __all__ = ["forecast"]
 _DUMPS = "The dumps"
 
 
-def _dump(text: str) -> object:
-    """Describe an option with a file."""
-    return typer.Option(metavar="FILE", exists=True, dir_okay=False, rich_help_panel=_DUMPS, help=text)
-
-
 _Squeue = Annotated[
     Path,
-    _dump("Output of squeue --json, scontrol show job, or squeue -o with the documented format."),
+    existing_file(
+        "Output of squeue --json, scontrol show job, or squeue -o with the documented format; - for standard "
+        "input, as for one of the other dumps.",
+        _DUMPS,
+    ),
 ]
 _Now = Annotated[
     str,
@@ -47,10 +49,12 @@ _Now = Annotated[
         help="Time of the dumps: seconds since 1970 (date +%s), or 2024-03-01T10:00:00.",
     ),
 ]
-_Nodes = Annotated[Path | None, _dump("Output of sinfo --json, or scontrol show node.")]
-_Reservations = Annotated[Path | None, _dump("Output of scontrol show reservation.")]
-_Sprio = Annotated[Path | None, _dump("Output of sprio.")]
-_History = Annotated[Path | None, _dump("Jobs that ended: output of sacct, for run times and usage.")]
+_Nodes = Annotated[Path | None, existing_file("Output of sinfo --json, or scontrol show node.", _DUMPS)]
+_Reservations = Annotated[Path | None, existing_file("Output of scontrol show reservation.", _DUMPS)]
+_Sprio = Annotated[Path | None, existing_file("Output of sprio.", _DUMPS)]
+_History = Annotated[
+    Path | None, existing_file("Jobs that ended: output of sacct, for run times and usage.", _DUMPS)
+]
 _Zone = Annotated[
     str,
     typer.Option(
@@ -106,6 +110,7 @@ def forecast(
     state = batchlab_slurm.read_dump(
         squeue, now=now, nodes=nodes, reservations=reservations, priorities=sprio, timezone=timezone
     )
+    state = replace(state, files=tuple(cli_spooled.named_as_given(each) for each in state.files))
     past = None if history is None else batchlab_workload.read_sacct(history, timezone=timezone)
     live = batchlab_slurm.translate_dump(
         state,

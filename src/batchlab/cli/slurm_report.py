@@ -69,7 +69,7 @@ def _head(report: Report) -> Iterator[str]:
     number = sum(report.counts.values())
     files = len(configuration.files)
     yield from _wrapped(
-        f"{shown_path(configuration.path)}: {number} keys in {files} file{'s' * (files != 1)}"
+        f"{shown_path(configuration.path)}: {format_count(number, 'key')} in {format_count(files, 'file')}"
     )
     why = (
         "as given"

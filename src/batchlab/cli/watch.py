@@ -13,7 +13,7 @@ from batchlab.cli.failure import is_pace
 from batchlab.cli.options import FormatOption  # noqa: TC001  # typer reads the annotations
 from batchlab.core.late import monitor_questions as questions
 from batchlab.core.late import monitor_runs as runs
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.core.vocabulary import JOB_STATES
 
 if TYPE_CHECKING:
@@ -113,14 +113,15 @@ def _status(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "workload", answer["workload"]
     yield "policy", answer["policy"]
     share = 100 * answer["finished"] // max(answer["jobs"], 1)
-    yield "progress", f"{share} %, {answer['finished']:,} of {answer['jobs']:,} jobs done, {answer['phase']}"
+    done = f"{answer['finished']:,} of {format_count(answer['jobs'], 'job')} done"
+    yield "progress", f"{share} %, {done}, {answer['phase']}"
     yield "time", format_duration(answer["simulated"]) + _date(answer)
     counts = [f"{answer[state]:,} {state}" for state in JOB_STATES[1:] if answer[state]]
     yield "jobs", ", ".join(counts) or "none yet"
     used = (f"{name} {_percent(share)}" for name, share in answer["utilisation"].items())
     yield "utilisation", ", ".join(used)
     if answer["drained_nodes"]:
-        yield "drained", f"{answer['drained_nodes']:,} nodes"
+        yield "drained", format_count(answer["drained_nodes"], "node")
     cost = [
         format_duration(round(answer["elapsed"], 1)),
         f"CPU {format_duration(round(answer['cpu_time'], 1))}",
@@ -132,7 +133,7 @@ def _status(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _job(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "job", f"{answer['job_id']}, {answer['state']}"
-    tasks = "1 task" if answer["tasks"] == 1 else f"{answer['tasks']:,} tasks"
+    tasks = format_count(answer["tasks"], "task")
     yield "asks for", f"{tasks} for {_limit(answer['requested_time'])}"
     if answer["state"] not in ("loaded", "rejected"):
         yield "waits for" if answer["state"] == "queued" else "waited", format_duration(answer["wait"])

@@ -18,6 +18,7 @@ from batchlab.core.late import policy_load as load
 from batchlab.core.late import report as batchlab_report
 from batchlab.core.late import result_read as read
 from batchlab.core.late import system as batchlab_system
+from batchlab.core.units import format_count
 from batchlab.errors import ResultError, SimulationError, shown
 
 if TYPE_CHECKING:
@@ -301,14 +302,15 @@ _CAUSES = (
 
 
 def _other(count: int) -> str:
-    return f"the repeated run has another schedule for {count:,} jobs"
+    return f"the repeated run has another schedule for {format_count(count, 'job')}"
 
 
 def _print_repeated(bundle: Bundle, policy: str | None) -> int:
     """Repeat a run, print how many jobs agree, and return the number of the others."""
     differing = bundle.repeat(policy)
     jobs = bundle.result.jobs.height
-    typer.echo(f"repeated      {jobs - differing.height:,} of {jobs:,} jobs have the same schedule")
+    all_jobs = format_count(jobs, "job has", "jobs have")
+    typer.echo(f"repeated      {jobs - differing.height:,} of {all_jobs} the same schedule")
     for row in differing.head(_DIFFERING).iter_rows(named=True):
         typer.echo(f"              job {row['job_id']}: {_changes(row)}")
     return differing.height

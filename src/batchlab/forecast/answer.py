@@ -11,7 +11,7 @@ import polars as pl
 from batchlab.core import text_tables
 from batchlab.core.lazy import import_late
 from batchlab.core.markup import card
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.forecast.scores import sample_quantiles
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Forecast:
     past_weeks: int
 
     def __repr__(self) -> str:
-        return f"<Forecast of {self.jobs.height:,} waiting jobs at {self.now:,g} s>"
+        return f"<Forecast of {format_count(self.jobs.height, 'waiting job')} at {self.now:,g} s>"
 
     @classmethod
     def of(
@@ -136,7 +136,7 @@ class Forecast:
     def _facts(self) -> list[tuple[str, str]]:
         return [
             ("at", format_duration(self.now)),
-            ("waiting", f"{self.jobs.height:,} jobs"),
+            ("waiting", format_count(self.jobs.height, "job")),
             ("samples", f"{len(self.starts):,}"),
             ("arrivals", f"past weeks ({self.past_weeks})" if self.past_weeks else "none"),
         ]
@@ -147,7 +147,7 @@ class Forecast:
         if not self.jobs.height:
             return [facts]
         more = self.jobs.height - _SHOWN
-        note = f"{more:,} more jobs in the table jobs" if more > 0 else ""
+        note = f"{format_count(more, 'more job')} in the table jobs" if more > 0 else ""
         return [facts, text_tables.Table(self._rows(), note=note)]
 
     def __str__(self) -> str:
@@ -193,7 +193,8 @@ class SubmissionForecast:
     table: pl.DataFrame
 
     def __repr__(self) -> str:
-        return f"<Forecast of {self.table.height:,} jobs like {self.like} if submitted at {self.now:,g} s>"
+        jobs = format_count(self.table.height, "job")
+        return f"<Forecast of {jobs} like {self.like} if submitted at {self.now:,g} s>"
 
     @classmethod
     def of(

@@ -12,6 +12,7 @@ import polars as pl
 from batchlab.core import rules, text_tables
 from batchlab.core.lazy import import_late
 from batchlab.core.random_streams import stream
+from batchlab.core.units import format_count
 from batchlab.core.vocabulary import DRAW_METHODS, FORECAST_ARRIVALS, FORECAST_STARTS
 from batchlab.errors import SimulationError, WorkloadError
 from batchlab.forecast.baselines import BoostedWaits, WaitBounds, WaitHistory, queue_lengths
@@ -94,12 +95,13 @@ class Evaluation:
     reliability: pl.DataFrame
 
     def __repr__(self) -> str:
-        return f"<Evaluation of forecasts: {self.cases:,} waits at {self.instants:,} instants>"
+        waits, instants = format_count(self.cases, "wait"), format_count(self.instants, "instant")
+        return f"<Evaluation of forecasts: {waits} at {instants}>"
 
     def __str__(self) -> str:
         facts = [
             ("instants", f"{self.instants:,}" + (f", {self.left_out:,} left out" if self.left_out else "")),
-            ("cases", f"{self.cases:,} waiting jobs"),
+            ("cases", format_count(self.cases, "waiting job")),
             ("chosen", ", ".join(f"{name} = {value}" for name, value in self.chosen.items())),
         ]
         head = [

@@ -360,7 +360,8 @@ def fit_stream(
     if log.applications:
         raise WorkloadError("fit_stream: jobs with applications have no run times. Filter them out first.")
     if len(log) < _FEWEST_JOBS:
-        raise WorkloadError(f"fit_stream: the log has {len(log)} jobs; must be at least {_FEWEST_JOBS}.")
+        count = format_count(len(log), "job")
+        raise WorkloadError(f"fit_stream: the log has {count}; must be at least {_FEWEST_JOBS}.")
     run_time = log.jobs["run_time"].to_numpy()
     requested = log.jobs["requested_time"].to_numpy()
     sizes = _sizes(log)

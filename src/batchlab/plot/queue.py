@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from batchlab.core.units import format_count
 from batchlab.core.vocabulary import WAITING_REASONS
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import PALETTE, annotate, begin, choice, colour, pale, plot, rows_size
@@ -448,7 +449,13 @@ def _groups_of(table: pl.DataFrame, by: str) -> dict[str, tuple[pl.Series, pl.Se
     parts = {}
     for value in total[by].head(_MOST_GROUPS):
         own = table.filter(pl.col(by).eq_missing(value))
-        name = "none" if value is None else f"up to {value:,} tasks" if by == "size" else f"{by} {value}"
+        name = (
+            "none"
+            if value is None
+            else f"up to {format_count(value, 'task')}"
+            if by == "size"
+            else f"{by} {value}"
+        )
         parts[name] = own["period"], own["wait"]
     others = table.join(total.head(_MOST_GROUPS), on=by, how="anti", nulls_equal=True)
     if len(others):

@@ -9,6 +9,7 @@ import numpy as np
 
 from batchlab.core.arguments import checked
 from batchlab.core.distributions import Distribution, distribution_of
+from batchlab.core.units import format_count
 from batchlab.errors import QueueingError, shown
 from batchlab.queueing.chains import stationary
 from batchlab.queueing.conversion import Floats, numbers, positive, whole
@@ -328,7 +329,7 @@ class LogArrivals:
         if not self.random_start:
             if count > jobs:
                 raise QueueingError(
-                    f"n = {count}; must not exceed the {jobs} jobs of the log. "
+                    f"n = {count}; must not exceed the {format_count(jobs, 'job')} of the log. "
                     "Pass random_start=True to go round it."
                 )
             return self.times[:count].copy()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 import numpy as np
 
 from batchlab.core.markup import Html, element
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.errors import missing_extra
 from batchlab.plot.canvas import colour
 from batchlab.plot.job_classes import job_hues
@@ -201,7 +201,7 @@ def _bars(boxes: Rectangles, jobs: pl.DataFrame, axis: TimeAxis) -> dict[str, ob
 def _hover_texts(boxes: Rectangles, jobs: pl.DataFrame) -> list[str]:
     shown = jobs[boxes.row].select("job_id", "tasks", "submit_time", "start_time", "end_time")
     return [
-        f"job {job_id}, {tasks:,} task{'s' if tasks != 1 else ''}"
+        f"job {job_id}, {format_count(tasks, 'task')}"
         f"{_hover_times(submit, start, end)}"
         f"{_hover_part(here, (start, end))}"
         for (job_id, tasks, submit, start, end), *here in zip(

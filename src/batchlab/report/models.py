@@ -238,14 +238,15 @@ def _fit_sections(found: Fit, source: str | None) -> Iterator[Section]:
 
 def _fit_summary(found: Fit, source: str | None) -> Html:
     ended = "; Ctrl-C ended it" if found.interrupted else ""
+    trials, trained = format_count(found.trials.height, "trial"), format_count(found.train_jobs, "job")
     summary = {
         **({} if source is None else {"log": source}),
         "configuration": f"{found.configured.name}: {found.configured.policy}",
         "fitted": str(found.twin.policy),
-        "train period": f"{found.train_jobs:,} jobs, submitted and started in {amount(found.boundary)}",
-        "test period": f"after that: {found.after.jobs:,} jobs submitted",
-        "search": f"{found.trials.height:,} trials of {found.seeds} runs each, from seed {found.seed}{ended}",
-        "left out": f"{found.left_out:,} jobs that did not start and end",
+        "train period": f"{trained}, submitted and started in {amount(found.boundary)}",
+        "test period": f"after that: {format_count(found.after.jobs, 'job')} submitted",
+        "search": f"{trials} of {format_count(found.seeds, 'run')} each, from seed {found.seed}{ended}",
+        "left out": f"{format_count(found.left_out, 'job')} that did not start and end",
     }
     rows = (
         [

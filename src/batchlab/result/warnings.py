@@ -94,10 +94,11 @@ def _reasons(facts: LogFacts, system: System, policy: Policy, compared: int) -> 
         of_system = "" if "mem" in system.resources else ", and the system has no memory"
         yield f"memory requests are ignored{of_system}"
     if facts.without_limit > _MOST_WITHOUT_LIMITS * facts.kept:
-        yield f"the time limits of {facts.without_limit:,} of {facts.kept:,} jobs are unknown"
+        yield f"the time limits of {facts.without_limit:,} of {format_count(facts.kept, 'job')} are unknown"
     left_out = facts.read - compared
     if left_out >= max(_FEWEST_LEFT_OUT * facts.read, 1):
-        yield f"{left_out:,} of {facts.read:,} jobs of the log are left out, or did not run in both"
+        jobs = format_count(facts.read, "job")
+        yield f"{left_out:,} of {jobs} of the log are left out, or did not run in both"
     if not system.policy:
         yield f"the real policy is unknown and may not be {policy}"
     elif str(policy) != system.policy:
@@ -154,7 +155,7 @@ def warnings_of(
     if any(rejected.values()):
         reasons = [f"{count:,} {_REASONS[name]} ({name})" for name, count in rejected.items() if count]
         count = sum(rejected.values())
-        yield f"{count:,} {'job was' if count == 1 else 'jobs were'} rejected: {'; '.join(reasons)}"
+        yield f"{format_count(count, 'job was', 'jobs were')} rejected: {'; '.join(reasons)}"
     yield from _left_waiting(jobs)
 
 
@@ -167,9 +168,9 @@ def _left_waiting(jobs: Mapping[str, int]) -> Iterator[str]:
     """Warn of waiting jobs if nothing runs or is to be submitted; otherwise they may still start."""
     count = jobs.get("queued", 0)
     if count and not (jobs.get("running", 0) or jobs.get("loaded", 0)):
-        waits = "job waits" if count == 1 else "jobs wait"
+        waits = format_count(count, "job waits", "jobs wait")
         why = "as nothing runs or is to be submitted; the column reason of jobs says why"
-        yield f"{count:,} {waits} in vain, {why}"
+        yield f"{waits} in vain, {why}"
 
 
 def warnings_in(
@@ -223,14 +224,11 @@ def _odd_jobs(workload: Workload) -> Iterator[str]:
     if not counted:
         return
     count = sum(counted.values())
-    shown = [
-        f"{what} ({number:,} {'job' if number == 1 else 'jobs'})"
-        for what, number in list(counted.items())[:_SHOWN]
-    ]
+    shown = [f"{what} ({format_count(number, 'job')})" for what, number in list(counted.items())[:_SHOWN]]
     more = ["…"] if len(counted) > _SHOWN else []
     became = "rejected" if rejected else "left out"
     yield (
-        f"{count:,} {'job was' if count == 1 else 'jobs were'} {became} (odd_jobs), since the system does "
+        f"{format_count(count, 'job was', 'jobs were')} {became} (odd_jobs), since the system does "
         f"not have or model: {', '.join([*shown, *more])}"
     )
 

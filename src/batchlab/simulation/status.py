@@ -11,7 +11,7 @@ import numpy as np
 
 from batchlab.core import rules
 from batchlab.core.markup import card
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import SimulationError
 from batchlab.system.queues import waiting_reasons
@@ -120,7 +120,7 @@ class Status:
         shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in self.utilisation.items())
         following = "–" if self.next_time is None else f"at {format_duration(self.next_time)}"
         facts = [("jobs", counted or "none"), ("in use", shares)]
-        drained = f"{int(self.drained.sum()):,} of {self.system.nodes:,} nodes"
+        drained = f"{int(self.drained.sum()):,} of {format_count(self.system.nodes, 'node')}"
         return card(
             f"Simulation at {format_duration(self.now)}",
             [*facts, ("drained", drained), ("next event", following)],

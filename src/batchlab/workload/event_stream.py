@@ -11,6 +11,7 @@ import polars as pl
 
 from batchlab.core.arguments import checked
 from batchlab.core.outputs import output, remember_source, source_of
+from batchlab.core.units import format_count
 from batchlab.core.vocabulary import EXTERNAL_EVENTS, INTERNAL_EVENTS
 from batchlab.errors import WorkloadError, shown
 from batchlab.workload.columns import TIME_LIMIT
@@ -156,7 +157,7 @@ class EventStream:
             self.table["event"].value_counts().sort("count", "event", descending=[True, False]).iter_rows()
         )
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds)
-        return f"<EventStream of {len(self):,} events{': ' * bool(counts)}{counts}>"
+        return f"<EventStream of {format_count(len(self), 'event')}{': ' * bool(counts)}{counts}>"
 
 
 def _renamed(last: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from batchlab.core.units import format_count
+
 # Reasons of dropped jobs.
 LINE_TOO_LONG = "line longer than 1 MiB"
 TOO_FEW_FIELDS = "fewer than 4 fields"
@@ -58,9 +60,9 @@ def fractional_amount(column: str) -> str:
 
 def ignored_memory(jobs: int) -> str:
     """Return a remark that requested memory of so many jobs in a log is ignored."""
-    noun = "job" if jobs == 1 else "jobs"
     rule = "--use-memory (use_memory=True) makes it a request"
-    return f"the column requested_memory of {jobs:,} {noun} is not used, though nodes have mem: {rule}"
+    count = format_count(jobs, "job")
+    return f"the column requested_memory of {count} is not used, though nodes have mem: {rule}"
 
 
 def read_line(source: str, read: int, kept: int, mended: int) -> str:
@@ -76,8 +78,7 @@ def read_line(source: str, read: int, kept: int, mended: int) -> str:
     changed = ((read - kept, "dropped"), (mended, "mended"))
     odd = [f"{count:,} {word}" for count, word in changed if count]
     plain = "kept as it is" if read == 1 else "all kept as they are"
-    jobs = "job" if read == 1 else "jobs"
-    return f"{Path(source).name}: {read:,} {jobs} read, {', '.join(odd) or plain}"
+    return f"{Path(source).name}: {format_count(read, 'job')} read, {', '.join(odd) or plain}"
 
 
 def none_kept(place: str, read: int, dropped: Mapping[str, int]) -> str:

@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 import polars as pl
 
+from batchlab.core.units import format_count
 from batchlab.errors import WorkloadError
 from batchlab.workload.reasons import none_kept, read_line
 
@@ -102,7 +103,7 @@ class Report:
         if self.stopped_at is not None:
             lines.append(f"  stopped by max_jobs after {self.unit} {self.stopped_at:,}")
         elif self.announced not in (None, self.read, self.read + sum(self.skipped.values())):
-            lines.append(f"  the header announces {self.announced:,} records")
+            lines.append(f"  the header announces {format_count(self.announced, 'record')}")
         for name, notes in self._tables():
             lines.extend(
                 self._reason(name, notes, reason, count) for reason, count in self.counts()[name].items()

@@ -17,6 +17,7 @@ from batchlab.application import read_application
 from batchlab.application.files import as_elastisim
 from batchlab.bridge.elastisim.configuration import Configuration, read_configuration
 from batchlab.bridge.elastisim.jobs import ElastisimJob, read_jobs
+from batchlab.core.units import format_count
 from batchlab.errors import ApplicationError, BridgeError, PlatformError, shown
 from batchlab.observer.steps import too_many
 from batchlab.platform import read_platform
@@ -344,18 +345,17 @@ def _found_elsewhere(configuration: Configuration, jobs: Sequence[ElastisimJob])
 def _passed_over(jobs: Sequence[ElastisimJob]) -> Iterator[str]:
     for key in dict.fromkeys(key for job in jobs for key in job.passed_over):
         those = [job for job in jobs if key in job.passed_over]
-        yield (
-            f"{key} of {len(those)} jobs (first {those[0].place}) is no unsigned integer, and means nothing, "
-            "as in ElastiSim"
-        )
+        count, first = format_count(len(those), "job"), those[0].place
+        rule = "is no unsigned integer, and means nothing, as in ElastiSim"
+        yield f"{key} of {count} (first {first}) {rule}"
 
 
 def unknown_keys(jobs: Sequence[ElastisimJob], models: Models) -> Iterator[str]:
     """Yield remarks on ignored keys of jobs and application models, with their first position."""
     for key in dict.fromkeys(key for job in jobs for key in job.unknown):
         those = [job for job in jobs if key in job.unknown]
-        first = those[0].place
-        yield f"{shown(key)} of {len(those)} jobs (first {first}) is not a key of a job, and means nothing"
+        count, first = format_count(len(those), "job"), those[0].place
+        yield f"{shown(key)} of {count} (first {first}) is not a key of a job, and means nothing"
     for model, places in models.unknown.items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         yield f"{model}: {places[0]}{more}: no key of an application model, and means nothing"

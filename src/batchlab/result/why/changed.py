@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.core.lazy import import_late
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.errors import ResultError, WorkloadError, reason_of, shown, suggest
 from batchlab.options.run_options import RECORDED
 from batchlab.workload.columns import EXEMPT_FROM_LIMITS, TIME_LIMIT
@@ -62,7 +62,7 @@ class Earlier:
         if self.limit is not None:
             found.append(f"for {format_duration(self.limit)} or less of time")
         if self.tasks is not None:
-            found.append(f"for {self.tasks:,} tasks")
+            found.append(f"for {format_count(self.tasks, 'task')}")
         by = format_duration(self.until)
         count = len(self.table)
         tried = f"({count:,} {'request was' if count == 1 else 'requests were'} tried)"

@@ -12,7 +12,7 @@ import polars as pl
 
 from batchlab.core import markup
 from batchlab.core.text_tables import Table, render
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.result.recorded import TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES
 from batchlab.result.why.split import (
@@ -138,7 +138,7 @@ def summary(
 
 def _head(waits: pl.DataFrame, jobs: pl.DataFrame, total: float, *, explained: bool) -> str:
     times = f"{format_duration(total)} in total, {format_duration(total / len(waits))} on average"
-    text = f"{len(waits):,} of {len(jobs):,} jobs waited, {times}."
+    text = f"{len(waits):,} of {format_count(len(jobs), 'job')} waited, {times}."
     left = int(jobs["start_time"].gather(waits["row"]).null_count())
     if left:
         text += f" {left:,} of them never started."

@@ -12,7 +12,7 @@ from batchlab.core import markup
 from batchlab.core.late import result_why_changed as changed
 from batchlab.core.rules import is_finite
 from batchlab.core.text_tables import Table, render
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
 from batchlab.result.recorded import TABLES
@@ -399,7 +399,7 @@ def _overtaken(why: Why) -> str:
     if not len(why.overtakers):
         return "No job that was submitted later started before it."
     count = len(why.overtakers)
-    jobs = "1 job that was submitted later" if count == 1 else f"{count:,} jobs that were submitted later"
+    jobs = format_count(count, "job that was submitted later", "jobs that were submitted later")
     return f"{jobs} started before it:"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.core import text_tables
-from batchlab.core.units import format_duration
+from batchlab.core.units import format_count, format_duration
 from batchlab.errors import DumpError
 from batchlab.workload.columns import TIME_LIMIT, time_limits
 
@@ -351,16 +351,16 @@ class LiveForecast:
         state = self.state
         tasks = sum(job.count for job in state.waiting)
         facts = [
-            ("running", f"{len(state.running):,} jobs"),
-            ("waiting", f"{tasks:,} jobs and tasks of arrays"),
-            ("history", f"{self.history:,} jobs"),
+            ("running", format_count(len(state.running), "job")),
+            ("waiting", format_count(tasks, "job", "jobs and tasks of arrays")),
+            ("history", format_count(self.history, "job")),
             ("samples", f"{len(self.forecast.starts):,}"),
             ("policy", self.policy),
         ]
         blocks: list[text_tables.Block] = [text_tables.Facts(facts, "Starts of waiting jobs, from now on")]
         if self.table.height:
             more = self.table.height - _SHOWN
-            note = f"{more:,} more jobs in the table" if more > 0 else ""
+            note = f"{format_count(more, 'more job')} in the table" if more > 0 else ""
             causes = text_tables.Table(self._causes(), prose=True)
             blocks += [text_tables.Table(self._rows(), note=note), causes]
         return blocks

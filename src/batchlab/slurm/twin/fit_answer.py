@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from batchlab.adequacy import Comparison, compare
+from batchlab.core.units import format_count
 from batchlab.slurm.twin.parameters import Fitted
 
 if TYPE_CHECKING:
@@ -319,13 +320,14 @@ def written(name: str, value: float | None) -> str:
 def _lines(found: Fit) -> Iterator[str]:
     yield from wrapped(f"{found.configured.name}: {found.configured.policy}")
     yield ""
-    yield f"trained on  {found.train_jobs:,} jobs submitted and started in the first {amount(found.boundary)}"
-    yield f"tested on   {found.after.jobs:,} jobs submitted after that"
+    trained = format_count(found.train_jobs, "job")
+    yield f"trained on  {trained} submitted and started in the first {amount(found.boundary)}"
+    yield f"tested on   {format_count(found.after.jobs, 'job')} submitted after that"
     if found.left_out:
-        yield f"left out    {found.left_out:,} jobs that did not start and end"
+        yield f"left out    {format_count(found.left_out, 'job')} that did not start and end"
     how = ", ended by Ctrl-C" if found.interrupted else ""
-    runs = "1 run" if found.seeds == 1 else f"{found.seeds} runs"
-    yield f"search      {found.trials.height:,} trials of {runs} each, seed {found.seed}{how}"
+    trials = format_count(found.trials.height, "trial")
+    yield f"search      {trials} of {format_count(found.seeds, 'run')} each, seed {found.seed}{how}"
     yield ""
     yield f"{'':<22}{'configured':>14}{'bounds':>24}{'fitted':>16}"
     for each in found.parameters:

@@ -60,7 +60,7 @@ def _reasons_of(result: Result) -> tuple[str, ...]:
     jobs = result.jobs.with_row_index("row").filter(pl.col("start_time").is_null())
     found = []
     for (state, reason), part in jobs.group_by("state", "reason", maintain_order=True):
-        count = f"{part.height:,} {'job' if part.height == 1 else 'jobs'} {state}"
+        count = f"{format_count(part.height, 'job')} {state}"
         line = count if reason is None else f"{count}, {reason}"
         lacking = _lacking(result, part["row"].to_numpy()) if reason in _TOO_LARGE else []
         found.append(f"{line}: {', '.join(lacking)}" if lacking else line)
@@ -80,7 +80,7 @@ def _lacking(result: Result, rows: np.ndarray) -> list[str]:
     if found:
         return found
     tasks = int(workload.jobs["tasks"].to_numpy()[rows].max())
-    return [f"up to {tasks:,} tasks, on {system.nodes:,} nodes"]
+    return [f"up to {format_count(tasks, 'task')}, on {format_count(system.nodes, 'node')}"]
 
 
 _WIDTH, _LABEL, _CELL, _LAST = 80, 21, 12, 23
@@ -203,9 +203,9 @@ def _lines(found: WhatIf) -> Iterator[str]:
 
 
 def _head(found: WhatIf) -> Iterator[str]:
-    runs = f"{len(found.seeds)} {'seed' if len(found.seeds) == 1 else 'seeds'} each"
-    count = len(found.twins)
-    yield f"{found.jobs:,} jobs under {count} configuration{'s' * (count != 1)}, {runs}"
+    configurations = format_count(len(found.twins), "configuration")
+    seeds = format_count(len(found.seeds), "seed")
+    yield f"{format_count(found.jobs, 'job')} under {configurations}, {seeds} each"
     for name, twin in found.twins.items():
         yield ""
         yield from wrapped(f"{name}: {twin.policy}")

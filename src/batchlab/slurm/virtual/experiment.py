@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
+from batchlab.core.units import format_count
 from batchlab.core.vocabulary import JOB_STATES, JobState
 from batchlab.slurm.virtual.controller_log import measure
 from batchlab.slurm.virtual.feed import feed
@@ -234,7 +235,7 @@ class RealRun:
         found = [f"job {job}: refused: {message}" for job, message in self.refusals.items()]
         if self.left:
             listed = ", ".join(map(str, self.left))
-            found.append(f"{len(self.left)} jobs waited when nothing ran, and were cancelled: {listed}")
+            found.append(f"cancelled when nothing ran: {format_count(len(self.left), 'job')}, {listed}")
         overhead = self.overhead()
         if overhead is not None and overhead > _MOST_OVERHEAD and len(self.jobs) >= _LEAST_JOBS:
             found.append(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from batchlab.core.units import format_count
 from batchlab.errors import BridgeError, one_line, shown, suggest
 from batchlab.workload import dependencies
 from batchlab.workload.columns import Attribute, attribute_in, columns_of, time_limits
@@ -93,7 +94,7 @@ class HandedOn:
     def leave(self, name: str, count: int, reason: str) -> None:
         """Record that a column of `count` jobs is not passed on; nothing for 0 jobs."""
         if count:
-            self.left.append(f"{name} of {count:,} {'job' if count == 1 else 'jobs'} ({reason})")
+            self.left.append(f"{name} of {format_count(count, 'job')} ({reason})")
 
 
 SUBMIT, LIMIT, CORES = "_submit", "_limit", "_cores"
