@@ -1,9 +1,9 @@
 //! Slurm's controller: one call of its main loop or of its backfill scheduler, as a function of its input.
 use batchlab_kernel::index::NodeBits;
 use batchlab_kernel::slurm::{
-    Allotment, Amounts, CallState, Classes, ControllerInput, Entry, EntryOutcome, GenericAmounts,
-    GenericRequest, Held, Limits, Memory, Owner, Partition, Precedence, Reservation, Setup, backfill,
-    evaluate, main_loop,
+    Allotment, Amounts, CallState, Classes, Entry, EntryOutcome, GenericAmounts, GenericRequest, Held,
+    Limits, Memory, Occupation, Owner, Partition, Precedence, Reservation, Setup, backfill, evaluate,
+    main_loop,
 };
 use std::sync::Arc;
 
@@ -53,7 +53,8 @@ impl Holder {
                 generic.extend(amounts_of(&part.generic, kinds, self.job)?);
             }
         }
-        let held = Held::new(self.job, self.end, self.allotments.iter().map(allot).collect());
+        let held =
+            Held::new(self.job, u64::from(self.job), self.end, self.allotments.iter().map(allot).collect());
         let held = held.with_generic(generic);
         let classes = Classes { preemption: self.preemption_class, counted: self.counted_in.clone() };
         let held = held.of(classes, self.may_be_preempted.then_some(self.started));
@@ -97,6 +98,7 @@ impl QueueEntry {
         let suitable = self.suitable.clone().map(|nodes| bits(setup.nodes(), nodes)).transpose()?;
         Ok(Entry {
             job: self.job,
+            row: u64::from(self.job),
             partition: self.partition,
             limit: self.limit,
             nodes: self.nodes,
@@ -210,24 +212,23 @@ impl SlurmController {
     /// Run the main loop for the whole queue or its first entries: return the outcome of each entry, and the weights of
     /// nodes after the call.
     fn main_loop(&self, situation: GivenSituation, weights: Vec<u32>, is_full: bool) -> PyResult<Decided> {
-        let (controller_input, queue) = self.controller_input(&situation, weights)?;
+        let (state, queue) = self.call_state(&situation, weights)?;
         let depth = if is_full { queue.len() } else { self.depth.min(queue.len()) };
-        let (mut results, weights) = main_loop(&self.setup, controller_input, &queue[..depth]);
+        let (mut results, weights) = main_loop(&self.setup, state, &queue[..depth]);
         results.resize(queue.len(), EntryOutcome::NotTried);
         Ok((self.outcomes(&queue, results), weights))
     }
 
     /// Run backfill: return the outcome of each entry of the queue, and the weights of nodes after the call.
     fn backfill(&self, situation: GivenSituation, weights: Vec<u32>) -> PyResult<Decided> {
-        let (controller_input, queue) = self.controller_input(&situation, weights)?;
-        let (results, weights) = backfill(&self.setup, controller_input, &queue);
+        let (state, queue) = self.call_state(&situation, weights)?;
+        let (results, weights) = backfill(&self.setup, state, &queue);
         Ok((self.outcomes(&queue, results), weights))
     }
 
     /// Return the weights of nodes after the submission of these jobs.
     fn submit(&self, situation: GivenSituation, weights: Vec<u32>) -> PyResult<Vec<u32>> {
-        let (controller_input, queue) = self.controller_input(&situation, weights)?;
-        let CallState { occupation, mut weights, .. } = CallState::of(&self.setup, controller_input);
+        let (CallState { occupation, mut weights, .. }, queue) = self.call_state(&situation, weights)?;
         for entry in &queue {
             let mut members = self.setup.partitions[entry.partition].nodes.clone();
             entry.keep_suitable(&mut members);
@@ -238,29 +239,28 @@ impl SlurmController {
 }
 
 impl SlurmController {
-    fn controller_input(
-        &self,
-        situation: &GivenSituation,
-        weights: Vec<u32>,
-    ) -> PyResult<(ControllerInput, Vec<Entry>)> {
+    fn call_state(&self, situation: &GivenSituation, weights: Vec<u32>) -> PyResult<(CallState, Vec<Entry>)> {
         let (nodes, kinds) = (self.setup.nodes(), self.setup.generic.kinds());
         check_weights(&weights, nodes)?;
-        let holders = |group: &[Holder]| {
-            group.iter().map(|each| each.to_kernel(nodes, kinds)).collect::<PyResult<Vec<_>>>()
-        };
+        let mut occupation = Occupation::none(&self.setup);
+        for each in &situation.running {
+            occupation.insert(&self.setup, each.to_kernel(nodes, kinds)?);
+        }
+        for each in &situation.completing {
+            occupation.insert_completing(&self.setup, each.to_kernel(nodes, kinds)?);
+        }
         let reserve = |each: &ReservedNodes| {
             let &ReservedNodes { ref nodes, begin, end } = each;
             Ok(Reservation { nodes: bits(self.setup.nodes(), nodes.iter().copied())?, begin, end })
         };
-        let controller_input = ControllerInput {
+        let state = CallState {
             now: situation.now,
             available: bits(nodes, situation.available.iter().copied())?,
-            running: holders(&situation.running)?,
-            completing: holders(&situation.completing)?,
             reservations: situation.reservations.iter().map(reserve).collect::<PyResult<_>>()?,
             weights,
+            ..CallState::of(&self.setup, occupation)
         };
-        Ok((controller_input, self.entries(situation)?))
+        Ok((state, self.entries(situation)?))
     }
 
     fn outcomes(&self, queue: &[Entry], results: Vec<EntryOutcome>) -> Vec<Outcome> {

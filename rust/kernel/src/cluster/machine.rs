@@ -216,6 +216,12 @@ impl Machine {
         self.unavailable.as_ref().is_some_and(|unavailable| unavailable.drained[node as usize])
     }
 
+    /// Returns whether a node accepts jobs with all of its capacity: it is not drained, and nothing of it is withheld.
+    #[must_use]
+    pub fn offers_all(&self, node: u32) -> bool {
+        self.unavailable.as_ref().is_none_or(|unavailable| !unavailable.holds_back(node as usize))
+    }
+
     /// Returns whether amounts of nodes are reserved.
     #[must_use]
     pub fn has_reserved_amounts(&self) -> bool {

@@ -133,6 +133,19 @@ proptest! {
     }
 
     #[test]
+    fn a_node_offers_all_if_its_whole_capacity_is_available(
+        capacity in prop::collection::vec(1..5_i64, NODES as usize * RESOURCES),
+        events in prop::collection::vec(some_event(), 0..30),
+    ) {
+        let (mut machine, _) = machine_of(RESOURCES, capacity, &[]);
+        happen(&mut machine, &events, &Request { amounts: vec![1, 0], ..Request::NOTHING });
+        let available = machine.available();
+        for (node, available) in (0..NODES).zip(available.chunks_exact(RESOURCES)) {
+            prop_assert_eq!(machine.offers_all(node), available == machine.capacity_of(node));
+        }
+    }
+
+    #[test]
     fn nodes_stand_by_the_sum_of_what_is_free(
         capacity in prop::collection::vec(0..5_i64, NODES as usize * RESOURCES),
         flags in some_sets(),

@@ -1,7 +1,7 @@
 //! One call of the backfill scheduler: each job, in order, starts or is planned on its own nodes (`_attempt_backfill`).
 use serde::{Deserialize, Serialize};
 
-use super::controller_input::{Allotment, ControllerInput, Entry, EntryOutcome, Limits, Partition};
+use super::controller_input::{Allotment, Entry, EntryOutcome, Limits, Partition};
 use super::depths::Looked;
 use super::finding::{Finding, Stop};
 use super::free_window::FreeWindow;
@@ -13,8 +13,8 @@ use crate::index::NodeBits;
 
 /// Return the outcome of each queue entry, and the node weights after the call.
 #[must_use]
-pub fn backfill(setup: &Setup, input: ControllerInput, queue: &[Entry]) -> (Vec<EntryOutcome>, Vec<u32>) {
-    let mut call = Backfill::new(setup, CallState::of(setup, input));
+pub fn backfill(setup: &Setup, state: CallState, queue: &[Entry]) -> (Vec<EntryOutcome>, Vec<u32>) {
+    let mut call = Backfill::new(setup, state);
     let outcomes = queue.iter().map(|entry| call.consider(setup, entry)).collect();
     (outcomes, call.state.weights)
 }

@@ -30,8 +30,10 @@ pub struct Allotment {
 /// A job that holds nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Held {
-    /// Number of the job; ties between equal ends are broken by it.
+    /// The job.
     pub job: u32,
+    /// Its row in the workload; ties between equal ends are broken by it.
+    pub row: u64,
     /// End by its time limit, seconds.
     pub end: f64,
     /// Its allotments.
@@ -53,10 +55,11 @@ pub struct Held {
 impl Held {
     /// Create a job that holds these allotments until `end` and may not be preempted.
     #[must_use]
-    pub fn new(job: u32, end: f64, allotments: Vec<Allotment>) -> Self {
+    pub fn new(job: u32, row: u64, end: f64, allotments: Vec<Allotment>) -> Self {
         let nodes = SparseNodes::of(allotments.iter().map(|each| each.node));
         Self {
             job,
+            row,
             end,
             allotments,
             generic: Vec::new(),
@@ -156,8 +159,10 @@ pub enum Limits {
 /// A waiting job in one of its partitions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Number of the job.
+    /// The job.
     pub job: u32,
+    /// Its row in the workload.
+    pub row: u64,
     /// Index of the partition.
     pub partition: usize,
     /// Time limit there, seconds.
@@ -230,23 +235,6 @@ pub struct Reservation {
     pub begin: f64,
     /// End.
     pub end: f64,
-}
-
-/// Input of a call, apart from the queue.
-#[derive(Clone, Debug, Default)]
-pub struct ControllerInput {
-    /// The second at which the call began.
-    pub now: f64,
-    /// Available nodes.
-    pub available: NodeBits,
-    /// Running jobs.
-    pub running: Vec<Held>,
-    /// Completing jobs, with nodes that have not all confirmed the end.
-    pub completing: Vec<Held>,
-    /// Known reservations.
-    pub reservations: Vec<Reservation>,
-    /// Node weights after the last evaluation.
-    pub weights: Vec<u32>,
 }
 
 /// Add the allotments of a job to the free amounts.

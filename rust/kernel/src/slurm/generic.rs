@@ -81,7 +81,7 @@ impl GenericRequest {
     }
 
     /// Return the amounts that this many tasks of a job take on a node.
-    pub fn with(&self, tasks: i64) -> impl Iterator<Item = i64> {
+    pub(super) fn with(&self, tasks: i64) -> impl Iterator<Item = i64> {
         let times = if matches!(self, Self::PerNode(_)) { 1 } else { tasks };
         self.asked().iter().map(move |asked| asked * times)
     }

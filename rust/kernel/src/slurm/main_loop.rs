@@ -1,15 +1,15 @@
 //! The main loop: `schedule()`.
 use serde::{Deserialize, Serialize};
 
-use super::controller_input::{ControllerInput, Entry, EntryOutcome, Limits};
+use super::controller_input::{Entry, EntryOutcome, Limits};
 use super::finding::{Finding, Stop};
 use super::setup::Setup;
 use super::starting::{Begun, CallState};
 
 /// Return the outcome of each queue entry in a full call, and the node weights after the call.
 #[must_use]
-pub fn main_loop(setup: &Setup, input: ControllerInput, queue: &[Entry]) -> (Vec<EntryOutcome>, Vec<u32>) {
-    let mut call = MainLoop::new(setup, CallState::of(setup, input));
+pub fn main_loop(setup: &Setup, state: CallState, queue: &[Entry]) -> (Vec<EntryOutcome>, Vec<u32>) {
+    let mut call = MainLoop::new(setup, state);
     let outcomes = queue.iter().map(|entry| call.consider(setup, entry)).collect();
     (outcomes, call.state.weights)
 }

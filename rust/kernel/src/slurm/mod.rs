@@ -1,7 +1,7 @@
 //! Decisions of Slurm's controller: which waiting jobs a call of its main loop or of its backfill starts, and on which
 //! nodes.
 //!
-//! A call receives a [`ControllerInput`] and returns an [`EntryOutcome`] for each queue entry (S25). The times of calls and the
+//! A call receives a [`CallState`] and returns an [`EntryOutcome`] for each queue entry (S25). The times of calls and the
 //! order of jobs are not decided here.
 mod backfill;
 mod controller_input;
@@ -28,8 +28,7 @@ mod weights;
 
 pub use backfill::{Backfill, backfill};
 pub use controller_input::{
-    Allotment, Amounts, Classes, ControllerInput, Entry, EntryOutcome, Held, Limits, Memory, Owner,
-    Partition, Reservation,
+    Allotment, Amounts, Classes, Entry, EntryOutcome, Held, Limits, Memory, Owner, Partition, Reservation,
 };
 pub use finding::{Finding, Stop};
 pub use generic::{GenericAmounts, GenericRequest};

@@ -1,4 +1,7 @@
 //! The jobs that hold nodes, by their ends, and the free resources.
+//!
+//! The index of running jobs by expected end in `state` has another order: Slurm adds a time limit in whole minutes to the
+//! whole second of the start, and shortens it to the end of a grace time.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,6 +16,7 @@ use super::free_amounts::FreeAmounts;
 use super::select::Select;
 use super::selection_input::SelectionInput;
 use super::setup::Setup;
+use super::sparse_nodes::SparseNodes;
 use super::victims;
 use crate::index::NodeBits;
 
@@ -21,10 +25,12 @@ use crate::index::NodeBits;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Occupation {
     free: FreeAmounts,
-    /// Sorted by end, then number.
+    /// Sorted by end, then row.
     held: Vec<Arc<Held>>,
-    /// End of each job.
-    ends: BTreeMap<u32, Time>,
+    /// End and row of each job in this list.
+    keys: BTreeMap<u32, (Time, u64)>,
+    /// Completing jobs and their nodes, which have not all confirmed the end.
+    completing: BTreeMap<u32, SparseNodes>,
     /// Number of first jobs that are assumed to have ended, while a later time is examined.
     gone: usize,
     /// Nodes that are idle at that time, if jobs have whole nodes.
@@ -48,7 +54,8 @@ impl Occupation {
         Self {
             free: FreeAmounts::of(&setup.machine, &setup.generic),
             held: Vec::new(),
-            ends: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            completing: BTreeMap::new(),
             gone: 0,
             idle_then: NodeBits::default(),
         }
@@ -57,39 +64,50 @@ impl Occupation {
     /// Add a job that holds nodes from now on.
     pub fn insert(&mut self, setup: &Setup, held: Held) {
         self.free.take(&setup.machine, &held);
-        self.ends.insert(held.job, Time(held.end));
-        let place = self.place(Time(held.end), held.job);
+        let key = (Time(held.end), held.row);
+        self.keys.insert(held.job, key);
+        let place = self.place(key);
         self.held.insert(place, Arc::new(held));
     }
 
     /// Add a completing job with nodes that have not all confirmed the end. Whole nodes count as held, and become free
     /// before others; shared nodes count as free.
     pub fn insert_completing(&mut self, setup: &Setup, held: Held) {
+        self.completing.insert(held.job, held.nodes.clone());
         if setup.parameters.select == Select::Linear {
             self.insert(setup, Held { end: f64::NEG_INFINITY, ..held.of(Classes::default(), None) });
         }
     }
 
-    /// Remove a job. Return what it held.
+    /// Remove a job. Return what it held, unless only its nodes were known.
     pub fn remove(&mut self, setup: &Setup, job: u32) -> Option<Arc<Held>> {
-        let end = self.ends.remove(&job)?;
-        let held = self.held.remove(self.place(end, job));
+        self.completing.remove(&job);
+        let key = self.keys.remove(&job)?;
+        let held = self.held.remove(self.place(key));
         self.free.give_back(&setup.machine, &held);
         Some(held)
     }
 
-    /// Set the start of a running job that may be preempted from now on; None if it may not.
-    pub fn set_began(&mut self, job: u32, began: Option<f64>) {
-        let Some(&end) = self.ends.get(&job) else { return };
-        let place = self.place(end, job);
-        if self.held[place].began != began {
-            Arc::make_mut(&mut self.held[place]).began = began;
+    /// Set for each running job its start if it may be preempted from now on, otherwise None. O(running jobs).
+    pub fn set_began(&mut self, began: impl Fn(u32) -> Option<f64>) {
+        for held in self.held.iter_mut().filter(|held| !self.completing.contains_key(&held.job)) {
+            let began = began(held.job);
+            if held.began != began {
+                Arc::make_mut(held).began = began;
+            }
         }
     }
 
-    /// Return the index of a job with this end.
-    fn place(&self, end: Time, job: u32) -> usize {
-        self.held.partition_point(|held| (Time(held.end), held.job) < (end, job))
+    /// Return the index of a job with this end and row.
+    fn place(&self, key: (Time, u64)) -> usize {
+        self.held.partition_point(|held| (Time(held.end), held.row) < key)
+    }
+
+    /// Return the nodes of completing jobs on a machine with this many nodes.
+    pub(super) fn completing(&self, nodes: usize) -> NodeBits {
+        let mut completing = NodeBits::none(nodes);
+        self.completing.values().for_each(|held| held.add_to(&mut completing));
+        completing
     }
 
     /// Return the jobs that hold nodes, by end.
@@ -115,7 +133,7 @@ impl Occupation {
 
     /// Start a job now on these nodes. It cannot be preempted in this call.
     pub(super) fn start(&mut self, setup: &Setup, entry: &Entry, now: f64, chosen: &[Allotment]) {
-        let held = Held::new(entry.job, now + entry.limit, chosen.to_vec());
+        let held = Held::new(entry.job, entry.row, now + entry.limit, chosen.to_vec());
         let held = held.with_generic(setup.generic_of(entry, chosen));
         self.insert(setup, held.of(entry.classes.clone(), None));
     }
@@ -209,5 +227,56 @@ impl Occupation {
             if last.end > now { last.end } else { late.max(now + 1.0) }
         });
         Some((start, chosen))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::slurm::{Amounts, GenericAmounts, Precedence, SlurmParameters};
+
+    use super::*;
+
+    fn setup(select: Select) -> Setup {
+        Setup {
+            parameters: SlurmParameters { select, ..SlurmParameters::default() },
+            machine: vec![Amounts { cpus: 2, memory: 0 }; 3],
+            generic: GenericAmounts::default(),
+            gpu: None,
+            partitions: Vec::new(),
+            weights: vec![1; 3],
+            weighs: false,
+            precedence: Precedence::default(),
+        }
+    }
+
+    fn held(job: u32, row: u64) -> Held {
+        Held::new(job, row, 60.0, vec![Allotment { node: job, cpus: 1, memory: 0 }])
+    }
+
+    #[test]
+    fn jobs_that_end_together_are_in_the_order_of_rows() {
+        let setup = setup(Select::Cores);
+        let mut occupation = Occupation::none(&setup);
+        for (job, row) in [(0, 7), (1, 9), (2, 3)] {
+            occupation.insert(&setup, held(job, row));
+        }
+        assert!(occupation.held().map(|held| held.job).eq([2, 0, 1]));
+        assert_eq!(occupation.remove(&setup, 0).map(|held| held.row), Some(7));
+        assert!(occupation.held().map(|held| held.job).eq([2, 1]));
+    }
+
+    #[test]
+    fn only_whole_nodes_of_completing_jobs_are_held() {
+        for (select, is_held) in [(Select::Linear, true), (Select::Cores, false)] {
+            let setup = setup(select);
+            let mut occupation = Occupation::none(&setup);
+            occupation.insert_completing(&setup, held(1, 1));
+            assert!(occupation.completing(3).iter().eq([1]));
+            assert_eq!(occupation.free.idle().contains(1), !is_held);
+            occupation.set_began(|_| Some(0.0));
+            assert!(occupation.held().all(|held| held.began.is_none()), "it is no victim");
+            assert_eq!(occupation.remove(&setup, 1).is_some(), is_held);
+            assert_eq!(occupation, Occupation::none(&setup));
+        }
     }
 }

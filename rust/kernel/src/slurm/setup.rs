@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::controller_input::{Allotment, Amounts, Entry, Partition};
 use super::free_amounts::FreeAmounts;
-use super::generic::GenericAmounts;
+use super::generic::{GenericAmounts, GenericRequest};
 use super::parameters::SlurmParameters;
 use super::selection_input::SelectionInput;
 use crate::index::NodeBits;
@@ -92,16 +92,28 @@ impl Setup {
     /// Return the generic resources that a job takes with these allotments, node-major.
     #[must_use]
     pub fn generic_of(&self, entry: &Entry, chosen: &[Allotment]) -> Vec<i64> {
+        let per_task = i64::from(entry.cpus_per_task);
+        let tasks = chosen.iter().map(|each| (each.node, each.cpus / per_task));
+        self.generic_taken(&entry.generic, entry.exclusive, tasks)
+    }
+
+    /// Return the generic resources that a job takes with these tasks on each node, node-major; empty if it takes none.
+    pub fn generic_taken(
+        &self,
+        request: &GenericRequest,
+        exclusive: bool,
+        tasks: impl ExactSizeIterator<Item = (u32, i64)>,
+    ) -> Vec<i64> {
         let kinds = self.generic.kinds();
-        if kinds == 0 || (entry.generic.is_nothing() && !entry.exclusive) {
+        if kinds == 0 || (request.is_nothing() && !exclusive) {
             return Vec::new();
         }
-        let mut taken = Vec::with_capacity(chosen.len() * kinds);
-        for each in chosen {
-            if entry.exclusive {
-                taken.extend_from_slice(self.generic.of(each.node));
+        let mut taken = Vec::with_capacity(tasks.len() * kinds);
+        for (node, tasks) in tasks {
+            if exclusive {
+                taken.extend_from_slice(self.generic.of(node));
             } else {
-                taken.extend(entry.generic.with(each.cpus / i64::from(entry.cpus_per_task)));
+                taken.extend(request.with(tasks));
             }
         }
         taken

@@ -1,5 +1,5 @@
 //! Start of a job now: it is evaluated and gets nodes, or others are preempted for it (`select_nodes`).
-use super::controller_input::{Allotment, ControllerInput, Entry, Reservation};
+use super::controller_input::{Allotment, Entry, Reservation};
 use super::occupation::{Occupation, Present};
 use super::setup::Setup;
 use super::victims::victims;
@@ -39,20 +39,10 @@ pub struct CallState {
 }
 
 impl CallState {
-    /// Create the state of a call that begins now.
+    /// Create the state of a call that begins with these jobs on nodes; the other fields are empty.
     #[must_use]
-    pub fn of(setup: &Setup, input: ControllerInput) -> Self {
-        let ControllerInput { now, available, running, completing: over, reservations, weights } = input;
-        let mut occupation = Occupation::none(setup);
-        let mut completing = NodeBits::none(setup.nodes());
-        for held in running {
-            occupation.insert(setup, held);
-        }
-        for held in over {
-            held.nodes.add_to(&mut completing);
-            occupation.insert_completing(setup, held);
-        }
-        Self { now, available, occupation, completing, reservations, weights, done: Vec::new() }
+    pub fn of(setup: &Setup, occupation: Occupation) -> Self {
+        Self { completing: occupation.completing(setup.nodes()), occupation, ..Self::default() }
     }
 
     /// Start a job on some of these nodes, or preempt others for it. The nodes `evaluated` get its weights.

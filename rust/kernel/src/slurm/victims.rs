@@ -37,7 +37,7 @@ pub(super) fn candidates<'a>(setup: &Setup, held: &'a [Arc<Held>], entry: &Entry
     };
     found.sort_by(|one, other| {
         let importance = rules.importance(one).total_cmp(&rules.importance(other));
-        importance.then(within(one).total_cmp(&within(other))).then(one.job.cmp(&other.job))
+        importance.then(within(one).total_cmp(&within(other))).then(one.row.cmp(&other.row))
     });
     found
 }

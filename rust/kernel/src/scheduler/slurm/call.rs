@@ -1,6 +1,4 @@
 //! State of a call of the main loop or of backfill that is processing the queue.
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::slurm::{Backfill, CallState, Entry, EntryOutcome, Finding, MainLoop, Setup, Stop};
@@ -16,9 +14,8 @@ pub(super) struct Call {
     pub queue: Vec<Queued>,
     pub next: usize,
     pub started: bool,
-    /// The number of the call, and the slots of the jobs that it has tried, if findings are recorded.
+    /// The number of the call, if findings are recorded.
     pub number: u64,
-    pub slots: BTreeMap<u32, u32>,
 }
 
 /// The scheduler that is called.

@@ -141,7 +141,8 @@ impl Description {
             tasks_per_node => tasks.div_ceil(tasks_per_node),
         };
         Entry {
-            job: row as u32,
+            job,
+            row,
             partition: asked.partition.index(),
             limit: limit(view, job),
             nodes,
@@ -205,9 +206,11 @@ impl Description {
         };
         let placement = view.state.jobs.placement_by_index(job);
         let end = view.state.jobs.start_time(job).floor() + limit(view, job);
-        let row = view.scenario.job(job).row as u32;
-        let held = Held::new(row, end, placement.iter().map(allot).collect());
-        let held = held.with_generic(self.generic_held(asked, &placement, setup));
+        let row = view.scenario.job(job).row;
+        let held = Held::new(job, row, end, placement.iter().map(allot).collect());
+        let tasks = placement.iter().map(|part| (part.node, i64::from(part.tasks)));
+        let generic = setup.generic_taken(&self.generic_request(asked), asked.exclusive, tasks);
+        let held = held.with_generic(generic);
         let held = held.of(relations::classes(view.scenario, job), None).late_by(self.time_limits.over(job));
         match self.time_limits.notice_end(job) {
             Some(end) => held.noticed_until(end),
@@ -230,21 +233,6 @@ impl Description {
         }
         self.time_limits.forget_notices(&leaving);
         leaving
-    }
-
-    /// Return the generic resources that a running job holds, by node; empty if it holds none.
-    fn generic_held(&self, asked: &Request, placement: &[NodeTasks], setup: &Setup) -> Vec<i64> {
-        let of_task = self.generic_request(asked);
-        if self.generic.is_empty() || (of_task == GenericRequest::NOTHING && !asked.exclusive) {
-            return Vec::new();
-        }
-        let of_part = |part: &NodeTasks| -> Vec<i64> {
-            if asked.exclusive {
-                return setup.generic.of(part.node).to_vec();
-            }
-            of_task.with(i64::from(part.tasks)).collect()
-        };
-        placement.iter().flat_map(of_part).collect()
     }
 
     /// Return why the rule cannot schedule these jobs, or None if it can.
@@ -374,10 +362,5 @@ pub(super) fn available(view: View<'_>, nodes: usize) -> NodeBits {
     if !machine.has_unavailable() {
         return NodeBits::full(nodes);
     }
-    let (offered, width) = (machine.available(), machine.resources());
-    let is_whole = |&node: &u32| {
-        let from = node as usize * width;
-        !machine.is_drained(node) && offered[from..from + width] == *machine.capacity_of(node)
-    };
-    NodeBits::of(nodes, (0..nodes as u32).filter(is_whole))
+    NodeBits::of(nodes, (0..nodes as u32).filter(|&node| machine.offers_all(node)))
 }

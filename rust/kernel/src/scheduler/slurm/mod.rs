@@ -18,7 +18,7 @@ mod settings;
 mod spacing;
 mod time_limits;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ use crate::decision::{Decision, Where};
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
 use crate::slurm::{
-    Backfill, Entry, EntryOutcome, Finding, Limits, MainLoop, Precedence, Select, Setup, Stop, evaluate,
+    Backfill, Entry, EntryOutcome, Limits, MainLoop, Precedence, Select, Setup, Stop, evaluate,
 };
 use crate::state::View;
 use crate::time::Time;
@@ -246,7 +246,7 @@ impl Slurm {
     fn new_call(&mut self, view: View<'_>, kind: Kind, most: usize) -> Call {
         let queue = queued(view, self.priorities.as_deref(), &self.waiting, most);
         let number = self.findings.as_mut().map_or(0, |findings| findings.begin_call());
-        Call { kind, queue, next: 0, started: false, number, slots: BTreeMap::new() }
+        Call { kind, queue, next: 0, started: false, number }
     }
 
     /// Begin a backfill cycle, or continue a paused one; a paused one ends if something has changed.
@@ -305,10 +305,8 @@ impl Slurm {
                 entry.limits = Limits::Shut;
             }
             let outcome = if let Some(findings) = &mut self.findings {
-                call.slots.insert(entry.job, job);
                 let (outcome, finding) = call.kind.find(&self.setup, &entry);
                 if self.waiting.may_start(view, job) && !matches!(outcome, EntryOutcome::Started(_)) {
-                    let finding = of_slots(finding, &call.slots);
                     findings.note(job, call.number, call.kind.is_cycle(), finding);
                 }
                 outcome
@@ -322,16 +320,15 @@ impl Slurm {
                     if let Some(findings) = &mut self.findings {
                         findings.leave(&[job]);
                     }
-                    self.occupation_cache.starts(job, entry.job);
+                    self.occupation_cache.decides(&[job]);
                     self.description.time_limits.starts(view.scenario, job, request);
                     let placement = self.description.placement(view, job, request, &chosen);
                     let place = Where::Nodes(placement);
                     return Some(Step::Propose(Decision::Start { job, place, tasks: None }));
                 }
-                EntryOutcome::Preempts(rows, _) => {
+                EntryOutcome::Preempts(gone, _) => {
                     call.started = true;
-                    let gone = slots(view, &rows);
-                    self.occupation_cache.preempts(&gone);
+                    self.occupation_cache.decides(&gone);
                     let leaving = self.description.notice(view, &gone);
                     self.waiting.preempts(job, &leaving, view.now(), &self.delays);
                     let remove = |&victim: &u32| relations::removal_decision(view, victim);
@@ -401,7 +398,6 @@ impl Slurm {
             if self.waiting.may_start(view, each.job) {
                 let partition = view.scenario.requests.get(each.request).partition.index();
                 let finding = call.kind.left_out(&self.setup, partition, otherwise);
-                let finding = of_slots(finding, &call.slots);
                 findings.note(each.job, call.number, call.kind.is_cycle(), finding);
             }
         }
@@ -515,23 +511,6 @@ impl Slurm {
         self.due = self.clock.next_due(now);
         Ok(known)
     }
-}
-
-/// Return a finding with the slot of a job instead of its number.
-fn of_slots(finding: Finding, slots: &BTreeMap<u32, u32>) -> Finding {
-    let slot = |job: u32| slots.get(&job).copied().unwrap_or(job);
-    match finding {
-        Finding::Behind(job) => Finding::Behind(slot(job)),
-        Finding::InTheWay(job, hole) => Finding::InTheWay(slot(job), hole),
-        other => other,
-    }
-}
-
-/// Return the slots of the running jobs with these rows.
-fn slots(view: View<'_>, rows: &[u32]) -> Vec<u32> {
-    let running = view.state.running.jobs();
-    let slot = |&row: &u32| running.iter().copied().find(|&job| view.scenario.job(job).row as u32 == row);
-    rows.iter().filter_map(slot).collect()
 }
 
 /// Return whether the queue order, the limits, or the allowed nodes or victims of its jobs change without an event.

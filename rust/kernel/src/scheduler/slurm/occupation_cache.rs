@@ -2,12 +2,9 @@
 //!
 //! Each pass updates them for the jobs that have changed since the latest pass, each O(its nodes + log jobs). During a
 //! call, the call owns them.
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use crate::index::NodeBits;
-use crate::slurm::{CallState, Held, Occupation, Setup};
+use crate::slurm::{CallState, Occupation, Setup};
 use crate::state::{Phase, View};
 
 use super::entries::{Description, available};
@@ -17,13 +14,9 @@ use super::relations;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct OccupationCache {
     occupation: Occupation,
-    /// Completing jobs, which still hold their nodes, by number.
-    completing: BTreeMap<u32, Held>,
-    /// The number of each job that holds nodes, by slot.
-    numbers: BTreeMap<u32, u32>,
     /// Node weights after the latest evaluation.
     pub(super) weights: Vec<u32>,
-    /// Slots of jobs that calls have started or preempted: the run may differ from what was recorded.
+    /// Jobs that calls have started or preempted: the run may differ from what was recorded.
     decided: Vec<u32>,
     has_begun: bool,
 }
@@ -33,8 +26,6 @@ impl OccupationCache {
     pub(super) fn new(setup: &Setup) -> Self {
         Self {
             occupation: Occupation::none(setup),
-            completing: BTreeMap::new(),
-            numbers: BTreeMap::new(),
             weights: setup.weights.clone(),
             decided: Vec::new(),
             has_begun: false,
@@ -73,19 +64,14 @@ impl OccupationCache {
 
     /// Update what a job holds.
     fn look_again(&mut self, view: View<'_>, setup: &Setup, description: &Description, job: u32) {
-        if let Some(number) = self.numbers.remove(&job) {
-            self.occupation.remove(setup, number);
-            self.completing.remove(&number);
-        }
+        self.occupation.remove(setup, job);
         // Preempted jobs leave their nodes before they end.
         if !view.state.holds_nodes(job) {
             return;
         }
         let held = description.held(view, job, setup);
-        self.numbers.insert(job, held.job);
         let phase = view.state.jobs.run(job).map(|run| view.state.running.get(run).phase);
         if matches!(phase, Some(Phase::Completing(_))) {
-            self.completing.insert(held.job, held.clone());
             self.occupation.insert_completing(setup, held);
         } else {
             self.occupation.insert(setup, held);
@@ -97,8 +83,8 @@ impl OccupationCache {
         let mut recomputed = Self { weights: self.weights.clone(), ..Self::new(setup) };
         recomputed.begin(view, setup, description);
         let mut own = self.clone();
-        recomputed.see_who_may_be_preempted(view);
-        own.see_who_may_be_preempted(view);
+        recomputed.occupation.set_began(|job| relations::began(view, job));
+        own.occupation.set_began(|job| relations::began(view, job));
         own == recomputed
     }
 
@@ -111,20 +97,14 @@ impl OccupationCache {
     ) -> CallState {
         self.follow(view, setup, description);
         if !setup.precedence.preempts.is_empty() {
-            self.see_who_may_be_preempted(view);
-        }
-        let mut completing = NodeBits::none(setup.nodes());
-        for held in self.completing.values() {
-            held.nodes.add_to(&mut completing);
+            self.occupation.set_began(|job| relations::began(view, job));
         }
         CallState {
             now: view.now().floor(),
             available: available(view, setup.nodes()),
-            occupation: std::mem::take(&mut self.occupation),
-            completing,
             reservations: relations::reservations(view, setup.nodes()),
             weights: std::mem::take(&mut self.weights),
-            done: Vec::new(),
+            ..CallState::of(setup, std::mem::take(&mut self.occupation))
         }
     }
 
@@ -134,23 +114,8 @@ impl OccupationCache {
         self.weights = state.weights;
     }
 
-    /// Record a start by a call.
-    pub(super) fn starts(&mut self, job: u32, number: u32) {
-        self.numbers.insert(job, number);
-        self.decided.push(job);
-    }
-
-    /// Record preemptions by a call.
-    pub(super) fn preempts(&mut self, jobs: &[u32]) {
+    /// Record jobs that a call has started or preempted.
+    pub(super) fn decides(&mut self, jobs: &[u32]) {
         self.decided.extend_from_slice(jobs);
-    }
-
-    /// Update which jobs may be preempted, which changes with time. O(running jobs · log of them).
-    fn see_who_may_be_preempted(&mut self, view: View<'_>) {
-        for (&job, number) in &self.numbers {
-            if !self.completing.contains_key(number) {
-                self.occupation.set_began(*number, relations::began(view, job));
-            }
-        }
     }
 }
