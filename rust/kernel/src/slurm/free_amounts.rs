@@ -1,4 +1,8 @@
-//! Free resources of each node.
+//! Free resources of each node, as Slurm counts them.
+//!
+//! They are not the free amounts of `cluster`. Slurm counts other amounts: under `select/linear` a job holds all of its
+//! nodes; under `cons_tres` a task holds at least one CPU, an exclusive job holds the memory that it requests per CPU, and
+//! a completing job holds nothing. Estimates and the search for victims also change the amounts to those of later times.
 use serde::{Deserialize, Serialize};
 
 use super::controller_input::{Amounts, Held};

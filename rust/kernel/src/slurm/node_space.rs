@@ -1,5 +1,8 @@
 //! The plan of a backfill call: which nodes are free of plans at which time (`node_space_map`).
 //!
+//! It is not a profile of `cluster`: a plan takes whole nodes, whatever the job requests of them, its times are rounded to
+//! `bf_resolution`, and at most two equal records are merged per plan, which decides when a later job is tried again.
+//!
 //! A plan costs O(records + records in it · nodes / 64).
 use serde::{Deserialize, Serialize};
 

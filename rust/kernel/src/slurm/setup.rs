@@ -1,4 +1,7 @@
 //! What a controller knows that does not change between calls.
+//!
+//! Amounts of nodes and members of partitions are copies of constants of the run, in the form in which each step of a
+//! selection reads them: CPUs and memory side by side, and sets of nodes as bits.
 use serde::{Deserialize, Serialize};
 
 use super::controller_input::{Allotment, Amounts, Entry, Partition};

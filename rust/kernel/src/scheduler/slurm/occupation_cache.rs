@@ -2,6 +2,9 @@
 //!
 //! Each pass updates them for the jobs that have changed since the latest pass, each O(its nodes + log jobs). During a
 //! call, the call owns them.
+//!
+//! If they are recomputed from `cluster` and the running jobs at each call, decisions are equal, but a call costs O(nodes +
+//! nodes of all running jobs): 1.3 to 1.5 times the CPU time on the log of Seth, 46 times on 2,000 nodes of 64 cores.
 use serde::{Deserialize, Serialize};
 
 use crate::slurm::{CallState, Occupation, Setup};
