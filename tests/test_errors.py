@@ -34,6 +34,20 @@ def test_suggests_the_nearest_name() -> None:
     assert answer == " Did you mean 'easy'? Known: conservative, easy, fcfs."
 
 
+@pytest.mark.parametrize(
+    ("name", "known", "nearest"),
+    [
+        ("external_events", ["events", "key_events"], "events"),
+        ("Job-Overheads", ["overheads", "job"], "overheads"),
+        ("waltime", ["walltime", "time"], "walltime"),
+        ("_", ["easy"], None),
+    ],
+)
+def test_names_within_a_name_are_nearest(name: str, known: list[str], nearest: str | None) -> None:
+    """The whole words of a name count before the likeness of letters."""
+    assert errors.nearest(name, known) == nearest
+
+
 def test_suggests_nothing_far_away() -> None:
     """A name like none of the known ones is only answered with these."""
     assert errors.suggest("quantum", ["easy", "fcfs"]) == " Known: easy, fcfs."

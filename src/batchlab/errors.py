@@ -302,11 +302,21 @@ def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
     Returns
     -------
     str or None
-        None if no name is near.
+        None if no name is near. A known name whose words are all words of the unknown one is nearest, as
+        ``events`` to ``external_events``.
     """
     by_small_letters = {each.lower(): each for each in known}
+    words = set(_words(name[:_LONGEST_NAME]))
+    contained = [each for each in by_small_letters if words.issuperset(_words(each))]
+    if contained and len(words) > 1:
+        return by_small_letters[max(contained, key=len)]
     found = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), by_small_letters, n=1, cutoff=least)
     return by_small_letters[found[0]] if found else None
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in small letters."""
+    return re.split(r"[\W_]+", name.lower())
 
 
 def as_message(text: str) -> str:

@@ -57,6 +57,11 @@ def test_labels_of_specs_and_of_several_groups(tmp_path: Path) -> None:
     assert [*runs.results()] == labels
     assert runs.summary(metrics="wait_mean")["control"].to_list() == labels
     assert runs.summary("control", metrics="wait_mean").columns[0] == "control"
+    of_two = runs.summary(["workload", "control"])
+    assert of_two.columns[:2] == ["workload", "control"]
+    assert runs.summary("workload", "control").equals(of_two)
+    with pytest.raises(bl.ExperimentError, match="by: no column None"):
+        runs.summary(None)  # type: ignore[arg-type]  # the point
 
 
 def test_a_run_is_the_same_however_its_control_is_given() -> None:

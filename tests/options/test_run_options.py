@@ -129,6 +129,8 @@ class TestCalls:
         name = function.__name__
         with pytest.raises(TypeError, match=rf"^{name}\(\) takes no argument 'waltime'\. .*'walltime'\?"):
             function(self.WORKLOAD, self.SYSTEM, "fcfs", waltime="kill")
+        with pytest.raises(TypeError, match="Did you mean 'events'"):
+            function(self.WORKLOAD, self.SYSTEM, "fcfs", external_events=[])
         with pytest.raises(bl.SimulationError, match=r"^options = 3; must be a batchlab\.RunOptions"):
             function(self.WORKLOAD, self.SYSTEM, "fcfs", options=3)
 

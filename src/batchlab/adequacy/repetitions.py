@@ -70,7 +70,7 @@ def repeat(
         raise AdequacyError(f"seeds = {shown(seeds)}; must be a number of runs, or the seeds themselves.")
     if isinstance(seeds, int) and not 0 <= seeds <= _MOST_RUNS:
         raise AdequacyError(f"seeds = {shown(seeds)}; must be from 0 to {_MOST_RUNS:,}, the number of runs.")
-    given = RunOptions.of(options, arguments, function="repeat()")
+    given = RunOptions.of(options, arguments, function=repeat)
     return {
         f"seed {seed}": simulate(workload, system, policy, options=replace(given, seed=seed))
         for seed in several

@@ -409,7 +409,7 @@ def _options(options: RunOptions | None, arguments: Mapping[str, object]) -> Run
     """Return the options of all runs; the experiment sets their seeds."""
     if "seed" in arguments:
         raise TypeError("Experiment() takes no argument 'seed'; pass seeds=, one or several.")
-    taken = RunOptions.of(options, arguments, function="Experiment()")
+    taken = RunOptions.of(options, arguments, function=Experiment)
     if taken.seed != RunOptions.seed:
         rule = f"an experiment sets the seed of each run; pass seeds={taken.seed}"
         raise ExperimentError(f"options.seed = {taken.seed}; {rule}.")

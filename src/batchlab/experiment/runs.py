@@ -422,8 +422,7 @@ class Runs:
 
     def summary(
         self,
-        by: str | Iterable[str] | None = None,
-        *,
+        *by: str | Iterable[str],
         metrics: str | Iterable[str] | None = None,
         confidence: float = 0.95,
     ) -> pl.DataFrame:
@@ -432,8 +431,9 @@ class Runs:
         Parameters
         ----------
         by
-            The columns by which runs are grouped, some of ``workload``, ``system``, ``policy``, ``control``,
-            ``seed`` and ``replication``. Means are over the other columns. [default: all labels]
+            The columns by which runs are grouped, one by one or as a list: some of ``workload``, ``system``,
+            ``policy``, ``control``, ``seed`` and ``replication``. Means are over the other columns. [default:
+            all labels]
         metrics
             The columns to summarise. [default: all numbers]
         confidence
@@ -452,7 +452,9 @@ class Runs:
         ExperimentError
             If a column is unknown, or the level is invalid.
         """
-        return dispersion(self.table, by, metrics, confidence)
+        lists = [each if isinstance(each, Iterable) and not isinstance(each, str) else [each] for each in by]
+        names = [name for each in lists for name in each]
+        return dispersion(self.table, names if by else None, metrics, confidence)
 
     def results(self) -> dict[str, StoredResults]:
         """Return the results of finished runs, by the labels that distinguish them.

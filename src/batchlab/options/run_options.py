@@ -8,6 +8,7 @@ Commands derive their options from the fields; tests compare the tables in the d
 # The types of fields are quoted where they name what checkers alone import: commands read the others.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 from batchlab.core import rules
@@ -292,7 +293,13 @@ class RunOptions:
         return None if self.sleep is None else _read_sleep("sleep", self.sleep)
 
     @classmethod
-    def of(cls, options: "RunOptions | None", arguments: Mapping[str, Any], *, function: str) -> "RunOptions":
+    def of(
+        cls,
+        options: "RunOptions | None",
+        arguments: Mapping[str, Any],
+        *,
+        function: Callable[..., object],
+    ) -> "RunOptions":
         """Build the options of a call that accepts them as an object, by name, or both.
 
         Parameters
@@ -302,7 +309,7 @@ class RunOptions:
         arguments
             Fields by name, which take precedence over the object.
         function
-            Name of the called function, for errors.
+            The called function; errors mention its name, and suggest its other arguments too.
 
         Returns
         -------
@@ -316,7 +323,8 @@ class RunOptions:
             If an option has an invalid value.
         """
         for name in arguments.keys() - _NAMES:
-            raise TypeError(f"{function} takes no argument {name!r}.{suggest(name, _NAMES)}")
+            known = (_NAMES | signature(function).parameters.keys()) - {"arguments"}
+            raise TypeError(f"{function.__name__}() takes no argument {name!r}.{suggest(name, known)}")
         given: object = options
         if not isinstance(given, cls | None):
             rule = "must be a batchlab.RunOptions; single options are passed by name, as seed=1"

@@ -105,7 +105,7 @@ class Simulation(ForecastsStarts):
     ) -> None:
         workload = _checked_workload(workload, system)
         policy = as_policy(policy).on(system.policy)
-        made = RunOptions.of(options, arguments, function="Simulation()")
+        made = RunOptions.of(options, arguments, function=Simulation)
         components = python_components(policy, observers, made.controls)
         initial = given_state(initial_state)
         begun = None if initial is None else initial.first_submission
@@ -583,7 +583,7 @@ def simulate(
     >>> bl.simulate(bl.Workload.from_table(jobs), system, "easy").jobs["start_time"].to_list()
     [0.0, 60.0, 0.0]
     """
-    options = RunOptions.of(options, arguments, function="simulate()")
+    options = RunOptions.of(options, arguments, function=simulate)
     simulation = Simulation(
         workload,
         system,

@@ -179,7 +179,7 @@ def read_twin(
         system=system,
         policy=as_policy(CONFIGURED if policy is None else policy).on(system.policy),
         submission=submission,
-        options=RunOptions.of(options, arguments, function="read_twin()"),
+        options=RunOptions.of(options, arguments, function=read_twin),
         configuration=configuration,
     )
 
