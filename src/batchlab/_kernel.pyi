@@ -1206,6 +1206,10 @@ class View:
         """
     def limit_over(self, job: Job, tasks: int | None = None) -> int | None:
         """Return the number of the first limit that prevents the start of a waiting job on this number of tasks now."""
+    def _work_left(self, job: Job) -> float | None:
+        """Return how long a job must still run on its nodes without an interruption, seconds; None if that depends on more
+        than its run time. For batchlab's own observers: run times are hidden from policies.
+        """
     def slots(self, job: Job, node: int) -> int:
         """Return the number of tasks of a job that a node admits now."""
     def reserve(self, job: Job, time: float | None = None) -> float:

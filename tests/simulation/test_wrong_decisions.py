@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,53 @@ def test_decisions_outside_of_a_pass() -> None:
         view.reserve(view.job(1))
     simulation.run_until()
     assert times(simulation.result()) == [("completed", 0.0, 4.0), ("completed", 4.0, 8.0)]
+
+
+# Every method of a view that is about a job, with its other arguments.
+ABOUT_JOBS: dict[str, tuple[object, ...]] = {
+    "candidates": (),
+    "hold": (),
+    "kill": (),
+    "limit_over": (),
+    "max_additional_tasks": (1,),
+    "over_limit": (),
+    "place": (),
+    "preempt": (),
+    "release": (),
+    "reserve": (),
+    "resize": (1,),
+    "set_estimate": (1.0,),
+    "set_rate": (1.0,),
+    "set_runtime_arguments": ({},),
+    "slots": (0,),
+    "start": (),
+    "suspend": (),
+    "_work_left": (),
+}
+
+
+@pytest.mark.parametrize("wrong", [7, "1", None])
+def test_what_is_no_job(wrong: object) -> None:
+    """A row, a job_id or None in place of a job is refused with what to pass, by every method about a job."""
+    stub = Path(bl.__file__).with_name("_kernel.pyi").read_text("utf-8").partition("class View:")[2]
+    stub = stub.partition("\nclass ")[0]
+    assert {*re.findall(r"def (\w+)\(\s*self,\s*(?:job|after): Job", stub)} <= ABOUT_JOBS.keys()
+    asked = []
+
+    class Wrong(InOrder):
+        def schedule(self, view: bl.View) -> None:
+            for name, others in ABOUT_JOBS.items():
+                if name == "candidates" and wrong is None:
+                    continue
+                argument = "after" if name == "candidates" else "job"
+                rule = rf"^{argument} = {wrong!r}; must be a job, such as .* view\.job\(row\)\."
+                with pytest.raises(bl.DecisionError, match=rule):
+                    getattr(view, name)(wrong, *others)
+                asked.append(name)
+            super().schedule(view)
+
+    bl.simulate(jobs_of(run_time=[1]), bl.System.homogeneous(nodes=1, resources={"core": 1}), Wrong())
+    assert asked
 
 
 def test_handles_of_another_simulation() -> None:

@@ -1,9 +1,12 @@
-//! Numbers in arguments for nodes, rows, tasks and amounts. Python's integers are unbounded: values out of range of the
-//! kernel's types are errors like any other invalid value.
+//! Arguments of methods: jobs, and numbers of nodes, rows, tasks and amounts. Python's integers are unbounded: values out
+//! of range of the kernel's types are errors like any other invalid value, and so are objects that are no jobs.
+use std::ops::Deref;
+
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
 use crate::errors::decision_error;
+use crate::handles::Job;
 
 /// Converts a Python integer; the error names the argument and its rule.
 fn whole<'a, 'py, T>(number: Borrowed<'a, 'py, PyAny>, name: &str, rule: &str) -> PyResult<T>
@@ -53,6 +56,45 @@ whole_numbers! {
     ControlNumber(u32): "control", "controls are numbered from 0 in the order of the run's option control";
     /// An amount of a resource.
     Amount(i64): "amount", "must be from 0 to what the node has";
+}
+
+/// Converts a job of a view.
+fn job<'py>(given: Borrowed<'_, 'py, PyAny>, name: &str) -> PyResult<Bound<'py, Job>> {
+    given.cast::<Job>().map(Borrowed::to_owned).or_else(|_| {
+        let rule = "must be a job, such as one of view.queue or view.running, or view.job(row)";
+        Err(decision_error(given.py(), &format!("{name} = {}; {rule}.", given.repr()?)))
+    })
+}
+
+/// Arguments that are jobs: the type, and its name in Python.
+macro_rules! jobs {
+    ($($(#[$text:meta])* $argument:ident: $name:literal;)*) => {$(
+        $(#[$text])*
+        pub struct $argument<'py>(pub Bound<'py, Job>);
+
+        impl<'a, 'py> FromPyObject<'a, 'py> for $argument<'py> {
+            type Error = PyErr;
+
+            fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+                job(given, $name).map(Self)
+            }
+        }
+
+        impl Deref for $argument<'_> {
+            type Target = Job;
+
+            fn deref(&self) -> &Job {
+                self.0.get()
+            }
+        }
+    )*};
+}
+
+jobs! {
+    /// The job that a method is about.
+    GivenJob: "job";
+    /// The job behind which others are searched.
+    After: "after";
 }
 
 /// Seconds or a rate; a Python number out of the range of float64 is infinite.

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::application::Argument;
-use crate::arguments::{Amount, ControlNumber, Gpus, Node, Real, Tasks};
+use crate::arguments::{Amount, ControlNumber, GivenJob, Gpus, Node, Real, Tasks};
 use crate::errors::decision_error;
 use crate::handles::{Job, View, refused};
 use crate::placements::{ask_allocator, placement, ranks};
@@ -43,7 +43,7 @@ impl View {
     #[pyo3(signature = (job, nodes=None, *, tasks=None, gpus=None))]
     pub fn start(
         slf: &Bound<'_, Self>,
-        job: &Job,
+        job: GivenJob<'_>,
         nodes: Option<&Bound<'_, PyAny>>,
         tasks: Option<Tasks>,
         gpus: Option<Gpus>,
@@ -53,17 +53,17 @@ impl View {
         let this = slf.get();
         job.check_home(slf)?;
         let startable = this.simulation(py)?.kernel.check_startable(job.slot);
-        startable.map_err(|refusal| refused(slf, job, "start", &refusal))?;
+        startable.map_err(|refusal| refused(slf, &job, "start", &refusal))?;
         let carries = this.simulation(py)?.kernel.view().has_application(job.slot);
         if gpus.is_some() && !carries {
-            return Err(refused(slf, job, "choose its GPUs", &Refusal::NoApplication(job.slot)));
+            return Err(refused(slf, &job, "choose its GPUs", &Refusal::NoApplication(job.slot)));
         }
-        let (place, chosen_by_allocator) = where_to(slf, job, nodes, carries)?;
+        let (place, chosen_by_allocator) = where_to(slf, &job, nodes, carries)?;
         let Some(place) = place else { return Ok(false) };
         if let (Some(tasks), Some(placed)) = (tasks, placed_tasks(&place))
             && u64::from(tasks) != placed
         {
-            return Err(refused(slf, job, "start", &Refusal::OtherTasks { job: job.slot, placed, tasks }));
+            return Err(refused(slf, &job, "start", &Refusal::OtherTasks { job: job.slot, placed, tasks }));
         }
         let tasks = if matches!(place, Where::AskAllocator) { tasks } else { None };
         let decision = Decision::Start { job: job.slot, place, tasks };
@@ -71,7 +71,7 @@ impl View {
         let started = match effect {
             // With nodes chosen by an allocator, a conflicting reservation is treated as with the kernel's allocator.
             Err(Refusal::Delays(_)) if chosen_by_allocator => false,
-            Err(refusal) => return Err(refused(slf, job, "start", &refusal)),
+            Err(refusal) => return Err(refused(slf, &job, "start", &refusal)),
             Ok(effect) => effect == Effect::Done,
         };
         if let (true, Some(Gpus(gpus))) = (started, gpus) {
@@ -100,23 +100,23 @@ impl View {
     /// DecisionError
     ///     If the job is not waiting, or does not fit from that time on; or if no pass is running.
     #[pyo3(signature = (job, time=None))]
-    fn reserve(slf: &Bound<'_, Self>, job: &Job, time: Option<Real>) -> PyResult<f64> {
+    fn reserve(slf: &Bound<'_, Self>, job: GivenJob<'_>, time: Option<Real>) -> PyResult<f64> {
         let at = time.map(|Real(time)| time);
         let decision = Decision::Reserve { job: job.slot, at };
-        match Self::decide(slf, job, "have a reservation", decision)? {
+        match Self::decide(slf, &job, "have a reservation", decision)? {
             Effect::Reserved(time) => Ok(time),
             Effect::Done | Effect::NotNow => Ok(f64::INFINITY),
         }
     }
 
     /// Hold a waiting job: it leaves the queue until it is released.
-    fn hold(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
-        Self::decide(slf, job, "be held", Decision::Hold(job.slot)).map(drop)
+    fn hold(slf: &Bound<'_, Self>, job: GivenJob<'_>) -> PyResult<()> {
+        Self::decide(slf, &job, "be held", Decision::Hold(job.slot)).map(drop)
     }
 
     /// Release a held job: it returns to its place in the queue.
-    fn release(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
-        Self::decide(slf, job, "be released", Decision::Release(job.slot)).map(drop)
+    fn release(slf: &Bound<'_, Self>, job: GivenJob<'_>) -> PyResult<()> {
+        Self::decide(slf, &job, "be released", Decision::Release(job.slot)).map(drop)
     }
 
     /// Kill a waiting or running job: its state becomes killed.
@@ -125,8 +125,8 @@ impl View {
     /// ------
     /// DecisionError
     ///     If it is neither waiting nor running, was started in this pass, or ends at this instant.
-    fn kill(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
-        Self::decide(slf, job, "be killed", Decision::Kill(job.slot)).map(drop)
+    fn kill(slf: &Bound<'_, Self>, job: GivenJob<'_>) -> PyResult<()> {
+        Self::decide(slf, &job, "be killed", Decision::Kill(job.slot)).map(drop)
     }
 
     /// Preempt a running job: it returns to the queue.
@@ -146,7 +146,7 @@ impl View {
     /// DecisionError
     ///     If it is not running, or cannot be preempted now.
     #[pyo3(signature = (job, mode="requeue", every=None))]
-    fn preempt(slf: &Bound<'_, Self>, job: &Job, mode: &str, every: Option<Real>) -> PyResult<()> {
+    fn preempt(slf: &Bound<'_, Self>, job: GivenJob<'_>, mode: &str, every: Option<Real>) -> PyResult<()> {
         job.check_home(slf)?;
         let every = every.map(|Real(seconds)| seconds);
         let keep = match (mode, every) {
@@ -161,7 +161,7 @@ impl View {
                 return Err(decision_error(slf.py(), &format!("mode = '{mode}'{given}; {rule}.")));
             }
         };
-        Self::decide(slf, job, "be preempted", Decision::Preempt { job: job.slot, keep }).map(drop)
+        Self::decide(slf, &job, "be preempted", Decision::Preempt { job: job.slot, keep }).map(drop)
     }
 
     /// Suspend a running job: it releases its nodes and waits, and continues where it was when it is started again.
@@ -177,7 +177,7 @@ impl View {
     /// ------
     /// DecisionError
     ///     If it is not running, or cannot be preempted now.
-    fn suspend(slf: &Bound<'_, Self>, job: &Job) -> PyResult<()> {
+    fn suspend(slf: &Bound<'_, Self>, job: GivenJob<'_>) -> PyResult<()> {
         Self::preempt(slf, job, "suspend", None)
     }
 
@@ -194,9 +194,9 @@ impl View {
     /// ------
     /// DecisionError
     ///     If the job is not being served, or has an application.
-    fn set_rate(slf: &Bound<'_, Self>, job: &Job, rate: Real) -> PyResult<()> {
+    fn set_rate(slf: &Bound<'_, Self>, job: GivenJob<'_>, rate: Real) -> PyResult<()> {
         let Real(rate) = rate;
-        Self::decide(slf, job, "have this rate", Decision::SetRate { job: job.slot, rate }).map(drop)
+        Self::decide(slf, &job, "have this rate", Decision::SetRate { job: job.slot, rate }).map(drop)
     }
 
     /// Set the service rate of the nodes of a control from now on.
@@ -228,10 +228,10 @@ impl View {
     ///     The job; not finished.
     /// seconds
     ///     Seconds from its start, finite and >= 0.
-    fn set_estimate(slf: &Bound<'_, Self>, job: &Job, seconds: Real) -> PyResult<()> {
+    fn set_estimate(slf: &Bound<'_, Self>, job: GivenJob<'_>, seconds: Real) -> PyResult<()> {
         let Real(seconds) = seconds;
         let decision = Decision::SetEstimate { job: job.slot, seconds };
-        Self::decide(slf, job, "have this estimate", decision).map(drop)
+        Self::decide(slf, &job, "have this estimate", decision).map(drop)
     }
 
     /// Change the nodes of a running job with an application that allows it.
@@ -260,7 +260,7 @@ impl View {
     #[pyo3(signature = (job, tasks=None, *, nodes=None, gpus=None))]
     fn resize(
         slf: &Bound<'_, Self>,
-        job: &Job,
+        job: GivenJob<'_>,
         tasks: Option<Tasks>,
         nodes: Option<&Bound<'_, PyAny>>,
         gpus: Option<Gpus>,
@@ -270,7 +270,7 @@ impl View {
         let (size, tasks) = match (tasks, nodes) {
             (Some(Tasks(tasks)), None) if gpus.is_none() => (Size::Tasks(tasks), tasks as usize),
             (None, Some(nodes)) => {
-                let ranks = ranks(slf, job, nodes)?;
+                let ranks = ranks(slf, &job, nodes)?;
                 let tasks = ranks.len();
                 (Size::Ranks(ranks, gpus), tasks)
             }
@@ -280,18 +280,18 @@ impl View {
             }
         };
         let what = format!("be resized to {tasks} tasks");
-        Self::decide(slf, job, &what, Decision::Resize { job: job.slot, size }).map(drop)
+        Self::decide(slf, &job, &what, Decision::Resize { job: job.slot, size }).map(drop)
     }
 
     /// Set arguments that the formulas of a job's application use from its next start or resize on.
     fn set_runtime_arguments(
         slf: &Bound<'_, Self>,
-        job: &Job,
+        job: GivenJob<'_>,
         arguments: BTreeMap<String, Argument>,
     ) -> PyResult<()> {
         let arguments = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
         let decision = Decision::SetRuntimeArguments { job: job.slot, arguments };
-        Self::decide(slf, job, "have runtime arguments", decision).map(drop)
+        Self::decide(slf, &job, "have runtime arguments", decision).map(drop)
     }
 
     /// Drain a node: no further job starts there; its running jobs continue.

@@ -7,6 +7,7 @@ use batchlab_kernel::time::Time;
 use numpy::{PyArrayLike1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
+use crate::arguments::GivenJob;
 use crate::control;
 use crate::errors::{decision_error, policy_error};
 use crate::handles::{Job, Queue, View, refused};
@@ -250,7 +251,7 @@ fn start_all(view: &Bound<'_, View>, jobs: &Bound<'_, PyAny>) -> PyResult<()> {
                 ),
             ));
         };
-        if !View::start(view, handle.get(), None, None, None)? {
+        if !View::start(view, GivenJob(handle.clone()), None, None, None)? {
             return Err(decision_error(
                 view.py(),
                 &format!(

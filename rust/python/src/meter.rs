@@ -5,9 +5,9 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use crate::arguments::Node;
+use crate::arguments::{GivenJob, Node};
 use crate::errors::decision_error;
-use crate::handles::{Job, View};
+use crate::handles::View;
 use crate::placements::placement_of;
 
 /// The power model of one kind of node.
@@ -123,10 +123,10 @@ impl PowerMeter {
     fn power_with(
         &self,
         py: Python<'_>,
-        job: &Job,
+        job: GivenJob<'_>,
         nodes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<f64>> {
-        let Some(placement) = placement_of(self.view.bind(py), job, nodes)? else { return Ok(None) };
+        let Some(placement) = placement_of(self.view.bind(py), &job, nodes)? else { return Ok(None) };
         let power = |view: KernelView<'_>, meter: &Meter| meter.power_with(view, job.slot, &placement);
         self.read(py, power).map(Some)
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use batchlab_kernel::cluster::Availability;
 use batchlab_kernel::placement::Question;
+use batchlab_kernel::scenario::WallTime;
 use batchlab_kernel::simulation::Refusal;
 use batchlab_kernel::workload::JobState;
 use numpy::PyArray2;
@@ -13,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::application_jobs;
-use crate::arguments::{Limit, Node, Row, Tasks};
+use crate::arguments::{After, GivenJob, Limit, Node, Row, Tasks};
 use crate::errors::decision_error;
 use crate::handles::{Job, Queue, View, refused};
 use crate::placements::placement_of;
@@ -99,7 +100,7 @@ impl View {
     /// -------
     /// iterator of Job
     #[pyo3(signature = (after=None))]
-    fn candidates(slf: &Bound<'_, Self>, after: Option<&Job>) -> PyResult<Candidates> {
+    fn candidates(slf: &Bound<'_, Self>, after: Option<After<'_>>) -> PyResult<Candidates> {
         let at = match after {
             None => None,
             Some(job) => {
@@ -108,7 +109,7 @@ impl View {
                 let state = simulation.kernel.state().jobs.state(job.slot);
                 if state == JobState::Loaded || state == JobState::Rejected {
                     let refusal = Refusal::WrongState { job: job.slot, state, needed: "one that has waited" };
-                    return Err(refused(slf, job, "be searched behind", &refusal));
+                    return Err(refused(slf, &job, "be searched behind", &refusal));
                 }
                 Some(simulation.kernel.view().rank_of(job.slot))
             }
@@ -177,7 +178,7 @@ impl View {
     /// Return the number of further tasks of a job that fit now, up to a limit.
     ///
     /// Tasks that a running job was to lose at its next scheduling point, and could keep, count too.
-    fn max_additional_tasks(slf: &Bound<'_, Self>, job: &Job, limit: Limit) -> PyResult<u32> {
+    fn max_additional_tasks(slf: &Bound<'_, Self>, job: GivenJob<'_>, limit: Limit) -> PyResult<u32> {
         job.check_home(slf)?;
         Ok(slf.get().simulation(slf.py())?.kernel.max_additional_tasks(job.slot, limit.0))
     }
@@ -232,10 +233,10 @@ impl View {
     /// -------
     /// dict or None
     ///     The number of tasks by node; None if the job does not fit.
-    fn place<'py>(slf: &Bound<'py, Self>, job: &Job) -> PyResult<Option<Bound<'py, PyDict>>> {
+    fn place<'py>(slf: &Bound<'py, Self>, job: GivenJob<'_>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let py = slf.py();
         job.check_home(slf)?;
-        let Some(placement) = placement_of(slf, job, None)? else { return Ok(None) };
+        let Some(placement) = placement_of(slf, &job, None)? else { return Ok(None) };
         let nodes = PyDict::new(py);
         for part in placement {
             nodes.set_item(part.node, part.tasks)?;
@@ -245,13 +246,13 @@ impl View {
 
     /// Return the number of the first limit that prevents the start of a waiting job on this number of tasks now.
     #[pyo3(signature = (job, tasks=None))]
-    fn limit_over(slf: &Bound<'_, Self>, job: &Job, tasks: Option<Tasks>) -> PyResult<Option<u32>> {
+    fn limit_over(slf: &Bound<'_, Self>, job: GivenJob<'_>, tasks: Option<Tasks>) -> PyResult<Option<u32>> {
         job.check_home(slf)?;
         Ok(slf.get().simulation(slf.py())?.kernel.limit_over(job.slot, tasks.map(|Tasks(tasks)| tasks)))
     }
 
     /// Return the number of tasks of a job that a node admits now.
-    fn slots(slf: &Bound<'_, Self>, job: &Job, node: Node) -> PyResult<u32> {
+    fn slots(slf: &Bound<'_, Self>, job: GivenJob<'_>, node: Node) -> PyResult<u32> {
         job.check_home(slf)?;
         let (this, py) = (slf.get(), slf.py());
         let node = this.check_node(py, node)?;
@@ -289,6 +290,26 @@ impl View {
     #[setter]
     fn set_caller(&self, caller: u32) {
         self.caller.store(caller, Ordering::Relaxed);
+    }
+
+    /// Return how long a job must still run on its nodes without an interruption, seconds; None if that depends on more
+    /// than its run time. For batchlab's own observers: run times are hidden from policies.
+    #[pyo3(name = "_work_left")]
+    fn work_left(slf: &Bound<'_, Self>, job: GivenJob<'_>) -> PyResult<Option<f64>> {
+        job.check_home(slf)?;
+        let simulation = slf.get().simulation(slf.py())?;
+        let view = simulation.kernel.view();
+        let attributes = &view.scenario.attributes;
+        let is_variable = view.scenario.service.is_some()
+            || view.has_application(job.slot)
+            || attributes.cancelled_at(job.slot).is_some()
+            || !attributes.run_events.is_empty();
+        let jobs = &view.state.jobs;
+        let limit = match view.scenario.wall_time {
+            WallTime::Kill => jobs.time_limit(job.slot),
+            WallTime::Run => f64::INFINITY,
+        };
+        Ok((!is_variable).then(|| jobs.work_left(job.slot).min(limit)))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
