@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import zlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 
@@ -189,6 +190,20 @@ class RandomOutages:
                 heapq.heappush(self._coming, self._draw(outage.node, outage.end))
         return taken
 
+    @property
+    def number_of_nodes(self) -> int:
+        """Number of nodes that may fail, in a run that has begun."""
+        return len(self._streams)
+
+    def survival(self, seconds: float) -> float:
+        """Estimate the probability that a node stays up for some time (s)."""
+        try:
+            known = _survival(self.uptime)  # type: ignore[arg-type]  # most are hashable
+        except TypeError:
+            # Not hashable.
+            known = _Survival(self.uptime)
+        return known(seconds)
+
     def _stream(self, node: int, use: str) -> np.random.Generator:
         key = (zlib.crc32(use.encode()), node)
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key)))
@@ -210,10 +225,47 @@ def _duration(distribution: Distribution, random: np.random.Generator, what: str
     return seconds
 
 
+class _Survival:
+    """The probability that a node stays up for some time, by many draws of its uptime.
+
+    A job may start at any time, or just after a repair. The greater of both probabilities counts.
+    """
+
+    def __init__(self, uptime: Distribution) -> None:
+        random = np.random.Generator(np.random.PCG64(0))
+        drawn = np.sort(np.asarray(uptime.sample(random, _DRAWS), dtype=np.float64))
+        self._drawn = drawn
+        self._sums = np.append(np.cumsum(drawn[::-1])[::-1], 0.0)
+
+    def __call__(self, seconds: float) -> float:
+        """Return the probability for this time."""
+        if not self._sums[0] < inf:
+            return 1.0
+        first = int(np.searchsorted(self._drawn, seconds, side="right"))
+        longer = len(self._drawn) - first
+        since_repair = longer / len(self._drawn)
+        # The rest of an uptime that contains an arbitrary instant.
+        at_any_time = (self._sums[first] - longer * seconds) / self._sums[0] if self._sums[0] else 0.0
+        return max(since_repair, at_any_time)
+
+
+# Outside of the observers, which forks copy and snapshots contain.
+@lru_cache(maxsize=8)
+def _survival(uptime: Distribution) -> _Survival:
+    return _Survival(uptime)
+
+
 OnFailure = Literal["kill", "requeue", "checkpoint"]
 _CHOICES: tuple[OnFailure, ...] = get_args(OnFailure)
-# A job that is interrupted more often will hardly ever end.
-_MOST_RESTARTS = 100_000
+_DRAWS = 100_000
+# Runs of a job until one is not interrupted, in the mean. A job that needs fewer exceeds the number of
+# restarts below with a probability under exp(-10).
+_MOST_RUNS = 1_000
+_MOST_RESTARTS = 10_000
+_NEXT = (
+    "Let jobs continue from checkpoints (on_failure=checkpoint, every=SECONDS), limit their restarts "
+    "(restarts=NUMBER), or take longer uptimes."
+)
 
 
 class Failures(Observer):
@@ -243,6 +295,9 @@ class Failures(Observer):
 
     Notes
     -----
+    Without `restarts`, a run ends with a `SimulationError` when a job is interrupted that needs more than
+    1,000 runs, in the mean, until random failures spare one; and after 10,000 restarts of any job.
+
     ``view.values["failures"]`` is the set `down`. ``result.observations["failures"]`` has a row per outage:
     ``time`` and ``node``, ``end_time`` (s; null while the node is down), ``victims`` (their ``job_id``).
     ``result.jobs["restarts"]`` counts the interrupted runs of each job, for any cause of interruption;
@@ -354,11 +409,39 @@ class Failures(Observer):
     def interrupted(self, job: Job, view: View) -> None:
         """Count the interrupted runs of each job."""
         self._restarts[job.row] += 1
-        if self._restarts[job.row] >= _MOST_RESTARTS:
+        if self.on_failure == "kill" or self.restarts is not None:
+            return
+        count = self._restarts[job.row]
+        if count >= _MOST_RESTARTS:
             raise SimulationError(
-                f"job {job.id} was cut short {_MOST_RESTARTS} times until {view.now:g} s; it hardly ever "
-                "will end. Let it go on from checkpoints, or set restarts."
+                f"job {job.id} was cut short {count} times until {view.now:g} s; it hardly ever will end. "
+                f"{_NEXT}"
             )
+
+    def _check_hope(self, job: Job, view: View) -> None:
+        """Raise if a running job can hardly ever end under failures as they are drawn.
+
+        Raises
+        ------
+        SimulationError
+            If the expected number of its runs is too great.
+        """
+        left = view._work_left(job)  # noqa: SLF001  # hidden from policies
+        if left is None or not isinstance(self.outages, RandomOutages):
+            return
+        if self.on_failure == "checkpoint" and self.every is not None:
+            left = min(left, self.every)
+        # At least so many nodes of any placement may fail.
+        spared = view.system.nodes - self.outages.number_of_nodes
+        nodes = len(job.nodes) - spared
+        probability = self.outages.survival(left) ** max(nodes, 0)
+        if probability * _MOST_RUNS >= 1:
+            return
+        shown = f"{probability:.1g}" if probability > 0 else f"less than {1 / _DRAWS:g}"
+        raise SimulationError(
+            f"job {job.id} needs {left:g} s without a failure of its {len(job.nodes)} nodes, which has a "
+            f"probability of {shown}: more than {_MOST_RUNS:,} runs would be cut short in the mean. {_NEXT}"
+        )
 
     def drop_future_events(self) -> None:
         """Remove all future failures; nodes that are down are still repaired as planned."""
@@ -394,6 +477,8 @@ class Failures(Observer):
 
     def _hit(self, job: Job, view: View) -> None:
         exhausted = self.restarts is not None and self._restarts[job.row] >= self.restarts
+        if self.restarts is None and self.on_failure != "kill" and not self._restarts[job.row]:
+            self._check_hope(job, view)
         if self.on_failure == "kill" or exhausted:
             view.kill(job)
         elif self.on_failure == "requeue" or job.has_application:
