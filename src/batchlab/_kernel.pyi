@@ -16,9 +16,8 @@ from batchlab.core.vocabulary import (
     ProcessorField,
     StopKind,
 )
-from batchlab.options import RunOptions
+from batchlab.options.run_inputs import RunInputs
 from batchlab.seam.view import Columns
-from batchlab.simulation.inputs import RunInputs
 
 MOST_LOOKS: int
 SOURCES: str
@@ -363,7 +362,7 @@ class StatusColumns(TypedDict):
     idle: NDArray[np.int64]
     drained: NDArray[np.bool_]
 
-class StreamedMachine(TypedDict):
+class MachineColumns(TypedDict):
     resources: list[str]
     groups: list[tuple[int, list[int]]]
     processor: list[int]
@@ -422,24 +421,13 @@ class SlurmController:
 class SwfStream:
     """An open log; its comments have been read up to the first job."""
 
-    def __new__(
-        cls,
-        path: str | PathLike[str],
-        *,
-        overrun: OverrunAction,
-        invalid: InvalidAction,
-        processors: ProcessorField,
-        use_memory: bool,
-        log_events: bool,
-    ) -> SwfStream: ...
+    def __new__(cls, path: str | PathLike[str], options: SwfReading) -> SwfStream: ...
     @property
     def comments(self) -> list[str]:
         """The comments before the first job, and some after it."""
     def run(
         self,
-        machine: StreamedMachine,
-        policy: PolicyNames,
-        rules: RunOptions,
+        inputs: RunInputs,
         *,
         answer: str | PathLike[str] | None = None,
         progress: Callable[[int, float], object] | None = None,
@@ -448,15 +436,13 @@ class SwfStream:
         absent: Sequence[int] = ...,
         requeue: bool = True,
         overheads: StreamedOverheads | None = None,
-        sleep: SleepInputs | None = None,
     ) -> StreamedRun:
-        """Simulate the log. `progress(finished, now)` is called occasionally, and `answer` is the path of the table of
-        jobs.
+        """Simulate the log; `inputs` have no columns. `progress(finished, now)` is called occasionally, and `answer` is the
+        path of the table of jobs.
 
         `events` is an iterator of lists of external events in time order, each (time, kind, job, ranges of nodes,
         value, kills), and is read during the run; the nodes of `absent` are missing at the beginning. Jobs may be
-        requeued if `requeue` is true. `overheads` are sampled block by block, and `sleep` has the rules of sleeping
-        nodes.
+        requeued if `requeue` is true. `overheads` are sampled block by block.
         """
 
 class LogFacts(TypedDict):
@@ -465,62 +451,52 @@ class LogFacts(TypedDict):
     read: int
     kept: int
     mended_jobs: int
+    without_limit: int
+    with_memory: int
     first_submission: float
     last_submission: float
 
+class SwfReading(TypedDict):
+    """Options of reading a log."""
+
+    overrun: OverrunAction
+    invalid: InvalidAction
+    processors: ProcessorField
+    use_memory: bool
+    log_events: bool
+    max_jobs: int | None
+
 @final
 class SwfLog:
-    """A log that was read entirely."""
+    """A log in the Standard Workload Format that is read entirely: a file, or pieces of bytes."""
 
-    def __new__(
-        cls,
-        path: str | PathLike[str],
-        *,
-        overrun: OverrunAction,
-        invalid: InvalidAction,
-        processors: ProcessorField,
-        use_memory: bool,
-        log_events: bool,
-    ) -> SwfLog: ...
+    def __new__(cls, options: SwfReading) -> SwfLog: ...
+    def read(self, path: str | PathLike[str]) -> None:
+        """Read a file, plain or gzip by its content."""
+    def feed(self, piece: bytes) -> bool:
+        """Read the next piece; return whether more is needed."""
+    def note_trailing_bytes(self) -> None:
+        """Add a note that bytes after the end of a compressed log were ignored."""
+    def finish(self) -> None:
+        """End a log of pieces."""
     @property
     def comments(self) -> list[str]:
         """The comments."""
     @property
     def facts(self) -> LogFacts:
-        """Number of jobs read and kept, number of kept jobs with a changed value, and the first and the last submit time."""
-    def columns(self) -> SwfColumns:
-        """Return the columns like `read_swf_file`; only once, because their memory is handed over."""
-    def simulation(self, machine: StreamedMachine, policy: PolicyNames, rules: RunOptions) -> Simulation:
-        """Create a simulation of the log that computes its measures while it runs."""
-    def asked(self) -> tuple[int, bool]:
-        """Return the number of jobs with a time limit not known to be above the run time, and whether any requested
-        memory.
+        """Numbers of jobs read, kept, kept with a changed value, with a time limit not known to be above the run time, and
+        with requested memory; and the first and the last submit time.
         """
-    def beside(self, simulation: Simulation, machine: StreamedMachine) -> dict[str, object] | None:
+    def columns(self) -> SwfColumns:
+        """Return the columns of the kept jobs, the comments, and the notes on lines; only once, because their memory is
+        handed over.
+        """
+    def simulation(self, inputs: RunInputs) -> Simulation:
+        """Create a simulation of the log that computes its measures while it runs; `inputs` have no columns."""
+    def beside(self, simulation: Simulation, machine: MachineColumns) -> dict[str, object] | None:
         """Return the log's own schedule beside the simulated one, over the jobs that ran in both, like
         `batchlab.result.near`; None if there are no such jobs.
         """
-
-@final
-class SwfParser:
-    """Read a log that arrives in pieces of bytes."""
-
-    def __new__(
-        cls,
-        *,
-        overrun: OverrunAction,
-        invalid: InvalidAction,
-        processors: ProcessorField,
-        use_memory: bool,
-        log_events: bool,
-        max_jobs: int | None = None,
-    ) -> SwfParser: ...
-    def feed(self, piece: bytes) -> bool:
-        """Read the next piece; return whether more is needed."""
-    def note_trailing_bytes(self) -> None:
-        """Add a note that bytes after the end of a compressed log were ignored."""
-    def finish(self) -> SwfColumns:
-        """End the log, and return its contents."""
 
 @final
 class Formula:
@@ -1381,18 +1357,6 @@ class View:
         DecisionError
             If the time is before now, or a timer is both watching and repairing.
         """
-
-def read_swf_file(
-    path: str | PathLike[str],
-    *,
-    overrun: OverrunAction,
-    invalid: InvalidAction,
-    processors: ProcessorField,
-    use_memory: bool,
-    log_events: bool,
-    max_jobs: int | None = None,
-) -> SwfColumns:
-    """Read a file, plain or gzip by its content."""
 
 def prepare_arrays() -> None:
     """Finds what this module needs of `NumPy`, which panics when Ctrl-C breaks it off.

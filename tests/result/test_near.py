@@ -130,7 +130,7 @@ def test_comparisons_begin_with_the_log(tmp_path: Path, capsys: pytest.CaptureFi
     assert "Share in use" in page
 
 
-PLAIN = LogFacts(read=90, without_limit=0, kept=90, memory_left=False)
+PLAIN = LogFacts(read=90, without_limit=0, kept=90, ignored_memory=0)
 
 
 def far(
@@ -152,7 +152,7 @@ def test_likely_reasons() -> None:
     (line,) = far(100, 49, PLAIN, known, "slurm(select=cores)")
     assert line.startswith("the simulated mean wait (49 s) is less than half of that of the log (00:01:40); ")
     assert line.endswith("; no likely reason is known here")
-    (line,) = far(100, 201, LogFacts(read=100, without_limit=60, kept=95, memory_left=True), known)
+    (line,) = far(100, 201, LogFacts(read=100, without_limit=60, kept=95, ignored_memory=7), known)
     assert line.split("; ") == [
         "the simulated mean wait (00:03:21) is more than twice that of the log (00:01:40)",
         "likely reasons: memory requests are ignored, and the system has no memory",

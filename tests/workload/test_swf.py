@@ -316,10 +316,18 @@ def test_the_kernel_and_the_tables_speak_alike() -> None:
     """The reasons that both readers give are the same words."""
     from batchlab import _kernel  # noqa: PLC0415  # private; only here
 
-    parser = _kernel.SwfParser(
-        overrun="extend", invalid="drop", processors="requested", use_memory=False, log_events=True
+    log = _kernel.SwfLog(
+        {
+            "overrun": "extend",
+            "invalid": "drop",
+            "processors": "requested",
+            "use_memory": False,
+            "log_events": True,
+            "max_jobs": None,
+        }
     )
-    texts = {text for _, text in parser.finish()["reasons"]}
+    log.finish()
+    texts = {text for _, text in log.columns()["reasons"]}
     of_tables = {
         "REPEATED_JOB",
         "TIME_LIMIT",
@@ -330,8 +338,8 @@ def test_the_kernel_and_the_tables_speak_alike() -> None:
     }
     own = {value for name, value in vars(reasons).items() if name.isupper() and name not in of_tables}
     assert own <= texts
-    with pytest.raises(ValueError, match="finished"):
-        parser.finish()
+    with pytest.raises(RuntimeError, match="handed over"):
+        log.finish()
 
 
 def test_a_bomb_of_comments_and_rubbish_takes_bounded_memory(tmp_path: Path) -> None:

@@ -1,14 +1,12 @@
 //! The feed of a replay: a whole workload in the scenario, submitted in order of submit time, then row.
 use std::convert::Infallible;
-use std::io;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::measures::{Summary, Tally, is_there};
 use crate::scenario::Scenario;
 use crate::simulation::{Feed, Resubmits};
-use crate::state::{State, View};
+use crate::state::State;
 use crate::time::Time;
 use crate::workload::{ExternalEvent, Job};
 
@@ -26,22 +24,6 @@ pub struct Replay {
     /// Number of external events taken.
     events: usize,
     next_event_time: Time,
-    #[serde(skip)]
-    tallied: Tallied,
-}
-
-/// The measures computed during the run, if requested; forks have none.
-#[derive(Debug, Default)]
-struct Tallied {
-    tally: Option<Box<Tally>>,
-    /// The error that ended the measures: their temporary file could not be written.
-    lost: Option<io::Error>,
-}
-
-impl Clone for Tallied {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
 }
 
 impl Replay {
@@ -66,7 +48,6 @@ impl Replay {
             origin: None,
             events: 0,
             next_event_time: Time::NEVER,
-            tallied: Tallied::default(),
         }
     }
 
@@ -74,27 +55,6 @@ impl Replay {
     #[must_use]
     pub fn begun_at(self, origin: Option<f64>) -> Self {
         Self { origin, ..self }
-    }
-
-    /// Enables measures during the run.
-    #[must_use]
-    pub fn with_tally(mut self, tally: Tally) -> Self {
-        self.tallied.tally = Some(Box::new(tally));
-        self
-    }
-
-    /// Returns the measures of a run without further events; None if none were computed. Errors come from the temporary
-    /// file that is used to measure many jobs.
-    pub fn take_summary(&mut self, view: View<'_>) -> io::Result<Option<Summary>> {
-        if let Some(error) = self.tallied.lost.take() {
-            return Err(error);
-        }
-        let Some(mut tally) = self.tallied.tally.take() else { return Ok(None) };
-        let jobs = &view.state.jobs;
-        for job in (0..jobs.len() as u32).filter(|&job| is_there(jobs.state(job))) {
-            tally.left(view, job);
-        }
-        tally.finish(view.scenario.first_submission).map(Some)
     }
 
     /// A feed of the same jobs at the position of `other`.
@@ -156,31 +116,7 @@ impl Feed for Replay {
         self.next_event_time = Time::NEVER;
     }
 
-    fn enqueued(&mut self, view: View<'_>, job: u32) {
-        if let Some(tally) = &mut self.tallied.tally {
-            tally.enqueued(view, job);
-        }
-    }
-
-    fn started(&mut self, view: View<'_>, job: u32) {
-        if let Some(tally) = &mut self.tallied.tally {
-            tally.started(view, job);
-        }
-    }
-
-    fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
-        if let Some(tally) = &mut self.tallied.tally {
-            tally.interrupted(view, job, saved);
-        }
-    }
-
-    fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), Infallible> {
-        if let Some(tally) = &mut self.tallied.tally
-            && let Err(error) = tally.finished(View { scenario, state }, job, scenario.job(job).run_time)
-        {
-            // The run itself continues.
-            self.tallied = Tallied { tally: None, lost: Some(error) };
-        }
+    fn finished(&mut self, _: &Scenario, state: &mut State, job: u32) -> Result<(), Infallible> {
         state.jobs.shorten(job);
         Ok(())
     }

@@ -1,9 +1,8 @@
 //! The inputs of a run, converted from Python to the kernel's description of it.
 use batchlab_kernel::record::{Changes, Recorders};
 use batchlab_kernel::scenario::{JobCheck, Scenario, WallTime};
-use batchlab_kernel::scheduler::PolicyChoice;
 use batchlab_kernel::simulation::{Agenda, Listeners, RunDescription};
-use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
+use batchlab_kernel::state::JobRecords;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -26,7 +25,7 @@ pub struct RunRules {
 
 impl RunRules {
     /// Sets the rules of a scenario, and returns the agenda.
-    pub fn apply(&self, scenario: &mut Scenario) -> PyResult<Agenda> {
+    fn apply(&self, scenario: &mut Scenario) -> PyResult<Agenda> {
         scenario.wall_time = parse("walltime", &self.walltime, &WallTime::NAMES)?;
         scenario.job_check = parse("job_check", &self.job_check, &JobCheck::NAMES)?;
         parse("order_at_instant", &self.order_at_instant, &Agenda::NAMES).map(|make| make())
@@ -34,7 +33,7 @@ impl RunRules {
 }
 
 /// The rule with this name, or an error that lists the names.
-fn parse<T: Copy>(option: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> {
+pub fn parse<T: Copy>(option: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> {
     if let Some((_, value)) = known.iter().find(|(known, _)| *known == name) {
         return Ok(*value);
     }
@@ -43,7 +42,7 @@ fn parse<T: Copy>(option: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> 
 }
 
 /// The subscriptions of hooks outside the kernel.
-#[derive(Clone, Copy, FromPyObject)]
+#[derive(Clone, Copy, Default, FromPyObject)]
 #[pyo3(from_item_all)]
 struct Listening {
     estimates: bool,
@@ -51,16 +50,45 @@ struct Listening {
     every_instant: bool,
 }
 
-/// The inputs of a run of a table of jobs: attributes of `batchlab.simulation.inputs.RunInputs`.
+/// A machine: its resources and groups of nodes.
+#[derive(Clone, FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Machine {
+    /// Names of the resources.
+    pub resources: Vec<String>,
+    /// Number of nodes and amounts per node, for each group.
+    groups: Vec<(usize, Vec<i64>)>,
+    /// The amount of each resource per processor.
+    pub processor: Vec<i64>,
+}
+
+impl Machine {
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.resources.iter().position(|resource| resource == name)
+    }
+
+    pub fn totals(&self) -> Vec<i64> {
+        let total =
+            |resource| self.groups.iter().map(|(count, amounts)| *count as i64 * amounts[resource]).sum();
+        (0..self.resources.len()).map(total).collect()
+    }
+
+    /// The amount of each resource on each node, node-major.
+    fn amounts(&self) -> Vec<i64> {
+        self.groups.iter().flat_map(|(count, amounts)| amounts.repeat(*count)).collect()
+    }
+}
+
+/// The inputs of a run: attributes of `batchlab.options.run_inputs.RunInputs`.
 #[derive(FromPyObject)]
 pub struct RunInputs<'py> {
-    columns: Columns<'py>,
-    capacity: PyReadonlyArray2<'py, i64>,
-    core: Option<usize>,
+    pub machine: Machine,
     policy: PolicyNames,
     rules: RunRules,
+    /// The jobs; None if they come from a log that the kernel reads.
+    columns: Option<Columns<'py>>,
     recorded: Vec<String>,
-    listening: Listening,
+    listening: Option<Listening>,
     applications: Option<ApplicationInputs<'py>>,
     conditions: Option<ConditionColumns<'py>>,
     invocation: Option<Invocation>,
@@ -76,21 +104,21 @@ pub struct RunInputs<'py> {
 impl RunInputs<'_> {
     /// Converts the inputs.
     pub fn description(self, py: Python<'_>) -> PyResult<RunDescription> {
-        let resources = self.capacity.shape()[1];
-        let capacity = &self.capacity;
-        let amounts = capacity
-            .as_slice()
-            .map_or_else(|_| capacity.as_array().iter().copied().collect(), <[i64]>::to_vec);
-        let (scenario, records) = self.columns.scenario(resources, &amounts)?;
+        let (resources, amounts) = (self.machine.resources.len(), self.machine.amounts());
+        let (scenario, records) = match &self.columns {
+            Some(columns) => columns.scenario(resources, &amounts)?,
+            None => (Scenario::on_nodes(resources, &amounts), JobRecords::default()),
+        };
         let mut run = RunDescription::new(scenario, amounts, self.policy.try_into()?);
         run.records = records;
-        run.columns = self.columns.formula.iter().map(|(name, _)| name.clone()).collect();
-        run.scenario.core = self.core;
+        let formula = self.columns.iter().flat_map(|columns| &columns.formula);
+        run.columns = formula.map(|(name, _)| name.clone()).collect();
+        run.scenario.core = self.machine.index("core");
         run.agenda = self.rules.apply(&mut run.scenario)?;
         if let Some(invocation) = self.invocation {
             run.agenda = run.agenda.asking(invocation.into());
         }
-        let Listening { estimates, changes, every_instant } = self.listening;
+        let Listening { estimates, changes, every_instant } = self.listening.unwrap_or_default();
         run.listeners = Listeners { estimates, every_instant };
         run.recorders =
             Recorders { changes: Changes::subscribed(changes), ..Recorders::asked(&self.recorded) };
@@ -122,39 +150,5 @@ impl RunInputs<'_> {
             (run.scenario.accounts, run.usage) = (Some(Box::new(given)), Some(begun));
         }
         Ok(run)
-    }
-}
-
-/// A machine given by its resources and groups of nodes only, for runs without tables.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct Machine {
-    /// Names of the resources.
-    pub resources: Vec<String>,
-    /// Number of nodes and amounts per node, for each group.
-    groups: Vec<(usize, Vec<i64>)>,
-    /// The amount of each resource per processor.
-    pub processor: Vec<i64>,
-}
-
-impl Machine {
-    pub fn index(&self, name: &str) -> Option<usize> {
-        self.resources.iter().position(|resource| resource == name)
-    }
-
-    pub fn totals(&self) -> Vec<i64> {
-        let total =
-            |resource| self.groups.iter().map(|(count, amounts)| *count as i64 * amounts[resource]).sum();
-        (0..self.resources.len()).map(total).collect()
-    }
-
-    /// Describes a run on this machine, without jobs.
-    pub fn description(&self, policy: PolicyChoice, rules: &RunRules) -> PyResult<RunDescription> {
-        let amounts: Vec<i64> =
-            self.groups.iter().flat_map(|(count, amounts)| amounts.repeat(*count)).collect();
-        let mut scenario = Scenario::on_nodes(self.resources.len(), &amounts);
-        scenario.core = self.index("core");
-        let agenda = rules.apply(&mut scenario)?;
-        Ok(RunDescription { agenda, ..RunDescription::new(scenario, amounts, policy) })
     }
 }

@@ -105,7 +105,6 @@ mod _kernel {
     #[pymodule_export]
     use crate::stream::SwfStream;
     #[pymodule_export]
-    use crate::swf::{SwfParser, read_swf_file};
     #[pymodule_export]
     use crate::swf_log::SwfLog;
     #[cfg(target_os = "linux")]

@@ -109,10 +109,7 @@ impl Simulation {
         py: Python<'py>,
         resources: Vec<String>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let summary = py.detach(|| {
-            let (feed, view) = self.kernel.feed_and_view();
-            feed.take_summary(view)
-        })?;
+        let summary = py.detach(|| self.kernel.take_summary())?;
         summary.map(|summary| metrics(py, &summary, &resources)).transpose()
     }
 

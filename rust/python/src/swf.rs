@@ -1,27 +1,25 @@
-//! The reader of the Standard Workload Format: whole logs as columns.
+//! Logs in the Standard Workload Format as columns.
 //!
-//! Both readers return the same dictionary (`SwfColumns` in the stubs): the columns of the kept jobs as arrays, the
-//! comments, and the notes about dropped, changed and irregular lines. Errors: `OSError` if a file cannot be read;
-//! `ValueError(line, message)` if a job breaks a rule (`line` is None for a damaged gzip stream).
+//! Errors: `OSError` if a file cannot be read; `ValueError(line, message)` if a job breaks a rule (`line` is None for a
+//! damaged gzip stream).
 
+use batchlab_kernel::stream::LogCounts;
 use batchlab_kernel::workload::swf::{
     Blocks, FIELD_NAMES, FIELDS, Invalid, Outcome, Overrun, ProcessorField, Reason, SwfError, SwfOptions,
-    SwfParser as KernelParser, SwfRecord, is_whole,
+    SwfParser, SwfRecord, is_whole,
 };
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::inputs::parse;
 use crate::source;
 
 /// Fields with separate, normalised columns: job, submission, run and requested time.
 const NORMALISED: [usize; 4] = [0, 1, 3, 8];
-const WAIT: usize = 2;
-const MEMORY: usize = 9;
-const STATUS: usize = 10;
-const CANCELLED: i64 = 5;
+const PRECEDING_JOB: usize = 16;
 /// Blocks between two checks for Ctrl-C: 16 MiB.
 const BLOCKS_PER_TURN: usize = 256;
 
@@ -63,28 +61,42 @@ impl Columns {
         }
     }
 
-    /// The start of the jobs according to the log; None if a job did not start, or the start is unknown.
-    ///
-    /// A job that was cancelled in the queue (status 5) waited until then, and did not start.
-    pub fn logged_starts(&self) -> impl Iterator<Item = Option<f64>> {
-        let field = |number| self.others.iter().find(|(field, _)| *field == number).map(|(_, column)| column);
-        let waits = if let Some(Column::Real(waits)) = field(WAIT) { waits.as_slice() } else { &[] };
-        let states = if let Some(Column::Whole(states)) = field(STATUS) { states.as_slice() } else { &[] };
-        self.submit_time.iter().enumerate().map(move |(row, submit)| {
-            let cancelled = states.get(row) == Some(&CANCELLED) && self.run_time[row] <= 0.0;
-            waits.get(row).filter(|wait| **wait >= 0.0 && !cancelled).map(|wait| submit + wait)
-        })
+    /// Number of jobs.
+    pub fn len(&self) -> usize {
+        self.line.len()
     }
 
-    /// Number of jobs with a time limit not known to be above the run time, and whether any requested memory.
-    pub fn asked(&self) -> (usize, bool) {
-        let without =
-            self.requested_time.iter().zip(&self.run_time).filter(|(limit, run)| limit <= run).count();
-        let has_some = |(field, column): &(usize, Column)| {
-            let Column::Real(values) = column else { return false };
-            *field == MEMORY && values.iter().any(|value| *value > 0.0)
-        };
-        (without, self.others.iter().any(has_some))
+    /// The record of a row; its fields with separate columns are normalised.
+    pub fn record(&self, row: usize) -> SwfRecord {
+        let (mut fields, mut preceding_job_id) = ([-1.0; FIELDS], -1);
+        for (field, column) in &self.others {
+            fields[*field] = match column {
+                Column::Whole(values) => {
+                    if *field == PRECEDING_JOB {
+                        preceding_job_id = values[row];
+                    }
+                    values[row] as f64
+                }
+                Column::Real(values) => values[row],
+            };
+        }
+        let (submit_time, run_time) = (self.submit_time[row], self.run_time[row]);
+        let requested_time = self.requested_time[row];
+        let own = [self.job_id[row] as f64, submit_time, run_time, requested_time];
+        NORMALISED.into_iter().zip(own).for_each(|(field, value)| fields[field] = value);
+        SwfRecord {
+            line: self.line[row] as u64,
+            job_id: self.job_id[row],
+            preceding_job_id,
+            submit_time,
+            run_time,
+            requested_time,
+            time_limit: self.time_limit.as_ref().map_or(requested_time, |limits| limits[row]),
+            tasks: self.tasks[row] as u32,
+            cancelled_after: self.cancelled_after.get(row).copied().filter(|seconds| !seconds.is_nan()),
+            memory: self.memory.as_ref().map_or(0, |memory| memory[row]),
+            fields,
+        }
     }
 
     fn push(&mut self, record: &SwfRecord) {
@@ -110,19 +122,6 @@ impl Columns {
                 Column::Real(values) => values.push(record.fields[*field]),
             }
         }
-    }
-
-    /// Run time of a job, seconds; for a job cancelled before it started the longest possible run.
-    pub fn longest_run(&self, row: usize) -> f64 {
-        let cancelled_after = self.cancelled_after.get(row).copied().filter(|seconds| !seconds.is_nan());
-        cancelled_after.unwrap_or(self.run_time[row])
-    }
-
-    /// The cancellation time of each job that did not start, infinity for others; empty if there are no such jobs.
-    pub fn cancelled_at(&self) -> Vec<f64> {
-        let times =
-            self.cancelled_after.iter().zip(&self.submit_time).map(|(seconds, submit)| submit + seconds);
-        times.map(|time| if time.is_nan() { f64::INFINITY } else { time }).collect()
     }
 
     fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
@@ -159,24 +158,40 @@ impl Columns {
 
 /// A log that is being read into columns.
 pub struct Reading {
-    pub parser: KernelParser,
+    pub parser: SwfParser,
     pub columns: Columns,
+    pub counts: LogCounts,
 }
 
 impl Reading {
-    fn new(options: SwfOptions, max_jobs: Option<u64>) -> Self {
-        let parser = KernelParser::new(options).stop_after(max_jobs.unwrap_or(u64::MAX));
-        Self { parser, columns: Columns::new(options) }
+    pub fn new(options: SwfOptions, max_jobs: Option<u64>) -> Self {
+        let parser = SwfParser::new(options).stop_after(max_jobs.unwrap_or(u64::MAX));
+        Self { parser, columns: Columns::new(options), counts: LogCounts::default() }
     }
 
-    fn feed(&mut self, piece: &[u8]) -> Result<(), SwfError> {
-        let Self { parser, columns } = self;
-        parser.feed(piece, &mut |record| columns.push(&record))
+    pub fn feed(&mut self, piece: &[u8]) -> Result<(), SwfError> {
+        let Self { parser, columns, counts } = self;
+        parser.feed(piece, &mut |record| {
+            counts.add(&record);
+            columns.push(&record);
+        })
     }
 
-    fn finish(&mut self) -> Result<(), SwfError> {
-        let Self { parser, columns } = self;
-        parser.finish(&mut |record| columns.push(&record))
+    pub fn finish(&mut self) -> Result<(), SwfError> {
+        let Self { parser, columns, counts } = self;
+        parser.finish(&mut |record| {
+            counts.add(&record);
+            columns.push(&record);
+        })
+    }
+
+    /// Reads a whole file.
+    pub fn read_file(&mut self, py: Python<'_>, path: &Path) -> PyResult<()> {
+        let mut blocks = py.detach(|| Blocks::new(source::open(path)?))?;
+        while py.detach(|| self.read(&mut blocks)).map_err(raised)? {
+            py.check_signals()?;
+        }
+        Ok(())
     }
 
     /// Reads some blocks; returns whether there may be more.
@@ -227,105 +242,33 @@ impl Reading {
     }
 }
 
-/// Read a log that arrives in pieces of bytes.
-#[pyclass(module = "batchlab._kernel")]
-pub struct SwfParser {
-    reading: Option<Reading>,
-}
-
-#[pymethods]
-impl SwfParser {
-    #[new]
-    #[pyo3(signature = (*, overrun, invalid, processors, use_memory, log_events, max_jobs=None))]
-    fn new(
-        overrun: &str,
-        invalid: &str,
-        processors: &str,
-        use_memory: bool,
-        log_events: bool,
-        max_jobs: Option<u64>,
-    ) -> PyResult<Self> {
-        let options = options(overrun, invalid, processors, use_memory, log_events)?;
-        Ok(Self { reading: Some(Reading::new(options, max_jobs)) })
-    }
-
-    /// Read the next piece; return whether more is needed.
-    fn feed(&mut self, py: Python<'_>, piece: &[u8]) -> PyResult<bool> {
-        let reading = self.reading.as_mut().ok_or_else(spent)?;
-        py.detach(|| reading.feed(piece)).map_err(raised)?;
-        Ok(!reading.parser.is_done())
-    }
-
-    /// Add a note that bytes after the end of a compressed log were ignored.
-    fn note_trailing_bytes(&mut self) -> PyResult<()> {
-        self.reading.as_mut().ok_or_else(spent)?.parser.note_trailing_bytes();
-        Ok(())
-    }
-
-    /// End the log, and return its contents.
-    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut reading = self.reading.take().ok_or_else(spent)?;
-        py.detach(|| reading.finish()).map_err(raised)?;
-        reading.into_dict(py)
-    }
-}
-
-/// Read a file, plain or gzip by its content.
-#[pyfunction]
-#[pyo3(signature = (path, *, overrun, invalid, processors, use_memory, log_events, max_jobs=None))]
-#[expect(clippy::too_many_arguments, reason = "the options of reading, each of which has a name in Python")]
-pub fn read_swf_file<'py>(
-    py: Python<'py>,
-    path: &Bound<'py, PyAny>,
-    overrun: &str,
-    invalid: &str,
-    processors: &str,
+/// Options of reading: a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct SwfReading {
+    overrun: String,
+    invalid: String,
+    processors: String,
     use_memory: bool,
     log_events: bool,
-    max_jobs: Option<u64>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let options = options(overrun, invalid, processors, use_memory, log_events)?;
-    read(py, &path.extract::<PathBuf>()?, options, max_jobs)?.into_dict(py)
+    pub max_jobs: Option<u64>,
 }
 
-/// Reads a whole file.
-pub fn read(py: Python<'_>, path: &Path, options: SwfOptions, max_jobs: Option<u64>) -> PyResult<Reading> {
-    let mut reading = Reading::new(options, max_jobs);
-    let mut blocks = py.detach(|| Blocks::new(source::open(path)?))?;
-    while py.detach(|| reading.read(&mut blocks)).map_err(raised)? {
-        py.check_signals()?;
+impl TryFrom<&SwfReading> for SwfOptions {
+    type Error = PyErr;
+
+    fn try_from(given: &SwfReading) -> PyResult<Self> {
+        let overruns = [("extend", Overrun::Extend), ("cut", Overrun::Cut), ("keep", Overrun::Keep)];
+        let invalid = [("drop", Invalid::Drop), ("raise", Invalid::Raise)];
+        let processors = [("requested", ProcessorField::Requested), ("allocated", ProcessorField::Allocated)];
+        Ok(Self {
+            overrun: parse("overrun", &given.overrun, &overruns)?,
+            invalid: parse("invalid", &given.invalid, &invalid)?,
+            processors: parse("processors", &given.processors, &processors)?,
+            use_memory: given.use_memory,
+            log_events: given.log_events,
+        })
     }
-    Ok(reading)
-}
-
-pub(crate) fn options(
-    overrun: &str,
-    invalid: &str,
-    processors: &str,
-    use_memory: bool,
-    log_events: bool,
-) -> PyResult<SwfOptions> {
-    let unknown = |name, value: &str| PyValueError::new_err(format!("{name}={value:?} is not known"));
-    Ok(SwfOptions {
-        overrun: match overrun {
-            "extend" => Overrun::Extend,
-            "cut" => Overrun::Cut,
-            "keep" => Overrun::Keep,
-            other => return Err(unknown("overrun", other)),
-        },
-        invalid: match invalid {
-            "drop" => Invalid::Drop,
-            "raise" => Invalid::Raise,
-            other => return Err(unknown("invalid", other)),
-        },
-        processors: match processors {
-            "requested" => ProcessorField::Requested,
-            "allocated" => ProcessorField::Allocated,
-            other => return Err(unknown("processors", other)),
-        },
-        use_memory,
-        log_events,
-    })
 }
 
 pub(crate) const fn outcome(reason: Reason) -> &'static str {
@@ -348,8 +291,4 @@ pub(crate) fn raised(error: SwfError) -> PyErr {
         SwfError::Invalid { line, message, .. } => PyValueError::new_err((line, message)),
         gzip @ SwfError::Gzip { .. } => PyValueError::new_err((None::<u64>, gzip.to_string())),
     }
-}
-
-fn spent() -> PyErr {
-    PyValueError::new_err((None::<u64>, "this parser is finished"))
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from batchlab._kernel import SwfLog
@@ -18,7 +17,6 @@ from batchlab.cli.request import (
     data_set_warnings,
     format_of,
     is_log,
-    machine_columns,
     machine_for,
     not_streamed,
 )
@@ -29,17 +27,18 @@ from batchlab.core.late import simulation_simulation as simulations
 from batchlab.core.late import workload_calendar_time as calendar_time
 from batchlab.core.late import workload_swf as swf
 from batchlab.options import RunOptions
-from batchlab.policy.kernel import OF_COLUMNS, policy_names
+from batchlab.options.run_inputs import RunInputs
+from batchlab.policy.kernel import OF_COLUMNS
 from batchlab.result.summary import blocks, how_it_was_run, submitted
 from batchlab.result.unused_by_policy import unused_by_policy
-from batchlab.result.warnings import LogFacts, unlike_log, warnings_by
+from batchlab.result.warnings import LogFacts, warnings_by, warnings_of_log
 from batchlab.workload.header import Header
 from batchlab.workload.log_options import ReadingOptions
 from batchlab.workload.packing import is_plain_or_gzip
-from batchlab.workload.reasons import ignored_memory, read_line
+from batchlab.workload.reasons import read_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
     from types import TracebackType
     from typing import Self
@@ -131,14 +130,9 @@ def _read(request: RunRequest) -> _kernel.SwfLog | None:
     log = request.log
     try:
         with reading_bar(log.trace):
-            return SwfLog(
-                log.trace,
-                overrun=log.swf_overrun,
-                invalid=log.invalid,
-                processors=log.processors,
-                use_memory=bool(log.use_memory),
-                log_events=log.log_events,
-            )
+            found = SwfLog(log.swf_reading)
+            found.read(log.trace)
+            return found
     except (OSError, ValueError):
         # The reader of tables explains the error.
         return None
@@ -154,17 +148,14 @@ def _simulate(
 ) -> None:
 
     facts, options = log.facts, request.options
-    kernel = log.simulation(
-        machine_columns(system),
-        policy_names(policy, options.seed, system),
-        options,
-    )
+    inputs = RunInputs.on(system, policy, options)
+    kernel = log.simulation(inputs)
     began = time.perf_counter()
-    with Watch(request, log, kernel, system=system, policy=policy) as watch:
+    with Watch(request, log, kernel, inputs, system=system, policy=policy) as watch:
         kernel.run_until(float("inf"), watch.look)
         elapsed = time.perf_counter() - began
         metrics = kernel.metrics(list(system.resources)) or {}
-        near, beside = watch.near()
+        near = watch.near()
     period = facts["last_submission"] - facts["first_submission"]
     said = [
         ("workload", submitted(facts["kept"], period)),
@@ -173,14 +164,11 @@ def _simulate(
     ]
     warnings = [*data_set_warnings(request.log), *warnings_by(header, system, metrics)]
     warnings += unused_by_policy(system, policy, options)
-    far: list[str] = []
+    ignored = 0 if request.log.use_memory else facts["with_memory"]
+    of_log = LogFacts(facts["read"], facts["without_limit"], facts["kept"], ignored)
+    warnings += warnings_of_log(of_log, near, system, policy)
     if near is not None:
         metrics["log"] = near
-        # The columns are read next, which moves them out of the log.
-        far += unlike_log(near, beside, system, policy)
-    if "mem" in system.resources and not request.log.use_memory and (known := watch.jobs_with_memory):
-        warnings.append(ignored_memory(known))
-    warnings += far
     print_answer(
         lambda: blocks(said, metrics, elapsed, warnings),
         lambda: metrics,
@@ -198,11 +186,12 @@ class Watch:
         request: RunRequest,
         log: _kernel.SwfLog,
         kernel: _kernel.Simulation,
+        inputs: RunInputs,
         *,
         system: System,
         policy: Policy,
     ) -> None:
-        self._request, self._log, self._kernel = request, log, kernel
+        self._request, self._log, self._kernel, self._machine = request, log, kernel, inputs.machine
         # Read it now: the log loses it when its columns are moved out.
         self._header = _header(log)
         self._system, self._policy, self._jobs = system, policy, log.facts["kept"]
@@ -222,20 +211,15 @@ class Watch:
             self.monitor.finish("done" if kind is None else "stopped")
         self._stack.close()
 
-    def near(self) -> tuple[Mapping[str, Any] | None, Callable[[], LogFacts]]:
-        """Return the log's own schedule next to the simulated one, and a function for the log's facts."""
-        if self._simulation is not None:
-            result = self._simulation.result()
-            jobs = table.jobs_table(result.workload, self._system, result.outcome)
-            found = result_near.overview(result.workload, jobs, self._system).get("log")
-            return cast("Mapping[str, Any] | None", found), lambda: result_near.facts_of(result.workload)
-        read = self._log.facts["read"]
-
-        def facts() -> LogFacts:
-            without_limit, asked = self._log.asked()
-            return LogFacts(read, without_limit, self._jobs, asked and not self._request.log.use_memory)
-
-        return self._log.beside(self._kernel, machine_columns(self._system)), facts
+    def near(self) -> Mapping[str, Any] | None:
+        """Return the log's own schedule next to the simulated one; None if no job ran in both."""
+        if self._simulation is None:
+            return self._log.beside(self._kernel, self._machine)
+        # The columns were moved out of the log.
+        result = self._simulation.result()
+        jobs = table.jobs_table(result.workload, self._system, result.outcome)
+        found = result_near.overview(result.workload, jobs, self._system).get("log")
+        return cast("Mapping[str, Any] | None", found)
 
     def look(self, finished: int, now: float) -> None:
         """Show progress and answer queries; called about every 0.05 s."""
@@ -248,22 +232,15 @@ class Watch:
             self.monitor = self._stack.enter_context(self._made())
         self.monitor.answer()
 
-    @cached_property
-    def _columns(self) -> _kernel.SwfColumns:
-        return self._log.columns()
-
-    @property
-    def jobs_with_memory(self) -> int:
-        """The number of jobs in the log with a memory request."""
-        return int((self._columns["columns"]["requested_memory"] > 0).sum())
-
     def _date(self, time: float) -> datetime | None:
 
         return calendar_time.CalendarTime.of(self._header, self._system.start_time).date(time)
 
     def _made(self) -> Monitor:
         log = self._request.log
-        workload = swf.workload_of_log(self._columns, str(log.trace), ("mem",) if log.use_memory else ())
+        workload = swf.workload_of_log(
+            self._log.columns(), str(log.trace), ("mem",) if log.use_memory else ()
+        )
         simulation = simulations.simulation_of_log(
             self._kernel, workload, self._system, self._policy, self._request.options
         )

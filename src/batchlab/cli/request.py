@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from batchlab._kernel import StreamedMachine
+    from batchlab._kernel import SwfReading
     from batchlab.application import Application
     from batchlab.cli.options import Format
     from batchlab.core.vocabulary import LogFormat, OverrunAction
@@ -95,6 +95,18 @@ class LogRequest(ReadingOptions):
     def swf_overrun(self) -> OverrunAction:
         """The rule for overruns of a log in SWF, and of a table."""
         return self.overrun or "extend"
+
+    @property
+    def swf_reading(self) -> SwfReading:
+        """The options of reading a log in SWF without a table of jobs."""
+        return {
+            "overrun": self.swf_overrun,
+            "invalid": self.invalid,
+            "processors": self.processors,
+            "use_memory": bool(self.use_memory),
+            "log_events": self.log_events,
+            "max_jobs": None,
+        }
 
 
 @dataclass(frozen=True)
@@ -630,16 +642,6 @@ def not_streamed(system: System) -> list[str]:
         for each in fields(part)
         if each.name not in _STREAMED and getattr(part, each.name) != each.default
     ]
-
-
-def machine_columns(system: System) -> StreamedMachine:
-    """Return the resources and node groups of a machine."""
-    groups = [
-        (group.count, [group.resources.get(resource, 0) for resource in system.resources])
-        for group in system.groups
-    ]
-    processor = [system.equivalence.get(resource, 0) for resource in system.resources]
-    return {"resources": list(system.resources), "groups": groups, "processor": processor}
 
 
 def check_watching(watching: Watching) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +17,6 @@ from batchlab.cli.request import (
     data_set_warnings,
     format_of,
     is_log,
-    machine_columns,
     machine_for,
     not_streamed,
 )
@@ -31,14 +30,15 @@ from batchlab.core.node_ranges import node_beyond, node_ranges
 from batchlab.core.vocabulary import INTERNAL_EVENTS
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
 from batchlab.options import RunOptions
-from batchlab.policy.kernel import OF_COLUMNS, policy_names
+from batchlab.options.run_inputs import RunInputs
+from batchlab.policy.kernel import OF_COLUMNS
 from batchlab.result.summary import blocks, how_it_was_run
 from batchlab.result.unused_by_policy import unused_by_policy
-from batchlab.result.warnings import LogFacts, no_jobs, unlike_log, warnings_by
+from batchlab.result.warnings import LogFacts, no_jobs, warnings_by, warnings_of_log
 from batchlab.workload.header import Header
 from batchlab.workload.log_options import ReadingOptions
 from batchlab.workload.packing import is_plain_or_gzip
-from batchlab.workload.reasons import ignored_memory, none_kept
+from batchlab.workload.reasons import none_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from batchlab._kernel import SleepInputs, StreamedOverheads, StreamedRun, StreamNotes
-    from batchlab.cli.request import LogRequest, RunRequest
+    from batchlab.cli.request import RunRequest
     from batchlab.options import Overheads
     from batchlab.policy import Policy
     from batchlab.result.manifest import OutputFiles
@@ -304,7 +304,10 @@ def stream(request: RunRequest) -> None:
         *warnings_by(_header(log), system, run["metrics"]),
         *unused_by_policy(system, policy, request.options),
     ]
-    warnings += _warnings_of_log(request, run, policy, system)
+    without_limit, with_memory = run["asked"]
+    ignored = 0 if request.log.use_memory else with_memory
+    facts = LogFacts(notes["read"], without_limit, notes["kept"], ignored)
+    warnings += warnings_of_log(facts, run["log"], system, policy)
     if not notes["kept"]:
         warnings.append(no_jobs(str(request.log.trace), notes["read"], notes["kept"]))
     print_answer(
@@ -314,17 +317,6 @@ def stream(request: RunRequest) -> None:
         request.out,
         warnings=warnings,
     )
-
-
-def _warnings_of_log(request: RunRequest, run: StreamedRun, policy: Policy, system: System) -> Iterable[str]:
-    """Yield warnings about memory that is not used, and about waits that are far from those of the log."""
-    notes, (without_limit, with_memory) = run["notes"], run["asked"]
-    ignored = with_memory if not request.log.use_memory else 0
-    if "mem" in system.resources and ignored:
-        yield ignored_memory(ignored)
-    if run["log"] is not None:
-        facts = LogFacts(notes["read"], without_limit, notes["kept"], ignored > 0)
-        yield from unlike_log(run["log"], lambda: facts, system, policy)
 
 
 def _check_streamable(system: System) -> None:
@@ -343,18 +335,11 @@ def _open(request: RunRequest) -> SwfStream:
         rule = "reads logs that are plain or gzip; unpack this one, or leave it out"
         raise wrong_usage(f"{rule}.", "--stream")
     try:
-        return SwfStream(str(log.trace), **_reading(log))
+        return SwfStream(log.trace, log.swf_reading)
     except ValueError as error:
         raise _explained(error, request) from error
     except OSError as error:
         raise WorkloadError(f"{log.trace}: cannot be read: {error.strerror or error}.") from error
-
-
-def _reading(log: LogRequest) -> dict[str, Any]:
-    """Return the options of reading that need no table of jobs; of the format there is one."""
-    names = [name for name, option in declared(ReadingOptions).items() if option.help.tables is None]
-    given = {name: getattr(log, name) for name in names if name != "log_format"}
-    return given | {"overrun": log.swf_overrun, "use_memory": bool(log.use_memory)}
 
 
 def _header(log: SwfStream) -> Header:
@@ -408,16 +393,13 @@ def _run(
     try:
         with count_bar(str(policy), date) as count:
             return log.run(
-                machine_columns(system),
-                policy_names(policy, request.options.seed, system),
-                request.options,
+                replace(RunInputs.on(system, policy, request.options), sleep=parts.sleep),
                 answer=None if files is None else files.jobs.name,
                 progress=count,
                 events=None if parts.events is None else parts.events.lists(),
                 absent=parts.absent(system),
                 requeue=system.requeue,
                 overheads=parts.overheads,
-                sleep=parts.sleep,
             )
     except BatchlabError:
         # An invalid event in a file that has changed meanwhile, or an invalid overhead.

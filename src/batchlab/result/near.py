@@ -92,12 +92,12 @@ def _measured(jobs: pl.DataFrame, system: System, threshold: float) -> dict[str,
 def facts_of(workload: Workload) -> LogFacts:
     """Collect the facts of a log that matter for how near a simulation is to it."""
     jobs = workload.jobs
-    asked = "requested_memory" in jobs.columns and bool((jobs["requested_memory"] > 0).any())
+    has_ignored = "requested_memory" in jobs.columns and "mem" not in workload.resources
     return LogFacts(
         read=workload.report.read or len(jobs),
         without_limit=int((jobs["requested_time"] <= jobs["run_time"]).sum()),
         kept=len(jobs),
-        memory_left=asked and "mem" not in workload.resources,
+        ignored_memory=int((jobs["requested_memory"] > 0).sum()) if has_ignored else 0,
     )
 
 

@@ -11,6 +11,7 @@ from batchlab.core.late import workload_event_rules as event_rules
 from batchlab.core.late import workload_routing as routing
 from batchlab.core.units import format_count, format_duration
 from batchlab.core.vocabulary import JOB_STATES, REJECTION_REASONS
+from batchlab.workload.reasons import ignored_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
     from batchlab.workload.header import Header
 
 
-__all__ = ["BEGINNING", "LogFacts", "no_jobs", "unlike_log", "warnings_by", "warnings_in", "warnings_of"]
+__all__ = [
+    "BEGINNING",
+    "LogFacts",
+    "no_jobs",
+    "unlike_log",
+    "warnings_by",
+    "warnings_in",
+    "warnings_of",
+    "warnings_of_log",
+]
 
 
 BEGINNING = "the simulated mean wait"
@@ -49,14 +59,14 @@ class LogFacts:
         The number of kept jobs whose time limit is not known to be above the run time.
     kept
         The number of jobs that were kept.
-    memory_left
-        True if jobs asked for memory that the simulation ignores.
+    ignored_memory
+        The number of jobs that asked for memory that the simulation ignores.
     """
 
     read: int
     without_limit: int
     kept: int
-    memory_left: bool
+    ignored_memory: int
 
 
 def unlike_log(
@@ -89,8 +99,33 @@ def unlike_log(
     yield f"{BEGINNING} ({means[0]}) is {how} that of the log ({means[1]}); {likely}"
 
 
+def warnings_of_log(
+    facts: LogFacts, near: Mapping[str, Any] | None, system: System, policy: Policy
+) -> Iterator[str]:
+    """Name memory that is not used, and the likely reasons for waits that are far from those of the log.
+
+    Parameters
+    ----------
+    facts
+        The facts of the log.
+    near
+        The part ``log`` of `overview`; None if no job ran in both schedules.
+    system, policy
+        The machine and the policy of the simulation.
+
+    Yields
+    ------
+    str
+        A line for people.
+    """
+    if "mem" in system.resources and facts.ignored_memory:
+        yield ignored_memory(facts.ignored_memory)
+    if near is not None:
+        yield from unlike_log(near, lambda: facts, system, policy)
+
+
 def _reasons(facts: LogFacts, system: System, policy: Policy, compared: int) -> Iterator[str]:
-    if facts.memory_left:
+    if facts.ignored_memory:
         of_system = "" if "mem" in system.resources else ", and the system has no memory"
         yield f"memory requests are ignored{of_system}"
     if facts.without_limit > _MOST_WITHOUT_LIMITS * facts.kept:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from batchlab.workload import Workload
     from batchlab.workload.columns import Attribute
 
-__all__ = ["conditions", "core_index", "job_columns", "with_odd_jobs"]
+__all__ = ["conditions", "job_columns", "with_odd_jobs"]
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # Names of formulas that the kernel computes itself. `run_time` is hidden from schedulers.
@@ -135,11 +135,6 @@ def job_columns(
         "formula": _formula_columns(jobs, policy),
         "rejection": _rejections(workload, system, routed, kept),
     }
-
-
-def core_index(system: System) -> int | None:
-    """Return the index of the resource that the queue orders count as processors."""
-    return system.resources.index("core") if "core" in system.resources else None
 
 
 def _rejections(

@@ -2,134 +2,80 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from batchlab.policy.kernel import policy_names
+from batchlab.options.run_inputs import RunInputs
 from batchlab.result.outcome import Outcome
-from batchlab.simulation.columns import conditions, core_index, job_columns
+from batchlab.simulation.columns import conditions, job_columns
 from batchlab.simulation.nodes import application_inputs, service_inputs, sleep_inputs
 from batchlab.simulation.priorities import account_inputs, calculation_period
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
     from batchlab import _kernel
     from batchlab.options import RunOptions
     from batchlab.policy import Policy
     from batchlab.result.outcome import Table
-    from batchlab.seam.invocation import Invocation
     from batchlab.simulation.overheads import DrawnOverheads
     from batchlab.system import System
     from batchlab.workload import Workload
 
     Seconds = npt.NDArray[np.float64]
 
-__all__ = ["RunInputs", "outcome_of"]
+__all__ = ["outcome_of", "run_inputs"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunInputs:
-    """The description of a run: attributes that the compiled half reads once, to build a simulation.
+def run_inputs(
+    workload: Workload,
+    system: System,
+    policy: Policy,
+    listening: _kernel.Listening,
+    options: RunOptions,
+    *,
+    overheads: DrawnOverheads | None,
+    events: _kernel.EventColumns | None,
+    begun: float | None,
+) -> RunInputs:
+    """Convert the inputs of a run of a table of jobs.
 
     Parameters
     ----------
-    columns
-        The jobs, as columns.
-    capacity
-        int64, shape (nodes, resources): the amount of each resource on each node.
-    core
-        The index of the resource that counts as processors; None if there is no such resource.
-    policy
-        The names of the policy's parts, with their arguments.
-    rules
-        The options whose values are names of the kernel: ``walltime``, ``order_at_instant``, ``job_check``.
-    recorded
-        The names of the tables to record.
+    workload, system, policy, options
+        The run.
     listening
         Flags for the calls that Python components need.
-    applications, conditions, accounts, events, service, sleep
-        The inputs of each feature; None if the run does not use it.
-    invocation
-        Events for which a scheduler written in Python is called; None for one call per instant.
-    period
-        Seconds between two calculations of priorities; None if they are not calculated.
+    overheads, events
+        The overheads of the jobs, and the external events.
     begun
-        The first submission of a run that began earlier, seconds; None for that of the jobs.
+        The first submission, if it is not that of the workload, seconds.
+
+    Raises
+    ------
+    WorkloadError
+        If a job names something that the system does not have.
+    PolicyError
+        If the policy needs columns or resources that jobs and system do not have.
     """
-
-    columns: _kernel.JobColumns
-    capacity: npt.NDArray[np.int64]
-    core: int | None
-    policy: _kernel.PolicyNames
-    rules: RunOptions
-    recorded: Sequence[str]
-    listening: _kernel.Listening
-    applications: _kernel.ApplicationInputs | None
-    conditions: _kernel.ConditionColumns | None
-    invocation: Invocation | None
-    period: float | None
-    accounts: _kernel.AccountInputs | None
-    events: _kernel.EventColumns | None
-    service: _kernel.ServiceInputs | None
-    sleep: _kernel.SleepInputs | None
-    begun: float | None
-
-    @classmethod
-    def of(
-        cls,
-        workload: Workload,
-        system: System,
-        policy: Policy,
-        listening: _kernel.Listening,
-        options: RunOptions,
-        *,
-        overheads: DrawnOverheads | None,
-        events: _kernel.EventColumns | None,
-        begun: float | None,
-    ) -> RunInputs:
-        """Convert the inputs of a run.
-
-        Parameters
-        ----------
-        workload, system, policy, options
-            The run.
-        listening
-            Flags for the calls that Python components need.
-        overheads, events
-            The overheads of the jobs, and the external events.
-        begun
-            The first submission, if it is not that of the workload, seconds.
-
-        Raises
-        ------
-        WorkloadError
-            If a job names something that the system does not have.
-        PolicyError
-            If the policy needs columns or resources that jobs and system do not have.
-        """
-        return cls(
-            applications=application_inputs(workload, system, policy, options),
-            columns=job_columns(workload, system, policy, overheads, options.reference_rate),
-            accounts=account_inputs(workload, system, policy, options),
-            sleep=sleep_inputs(system, options, workload),
-            capacity=system.capacity,
-            core=core_index(system),
-            policy=policy_names(policy, options.seed, system),
-            rules=options,
-            recorded=options.recorded,
-            listening=listening,
-            conditions=conditions(workload),
-            invocation=options.scheduler_invocation,
-            period=calculation_period(policy, options),
-            events=events,
-            service=service_inputs(system, options),
-            begun=begun,
-        )
+    applications = application_inputs(workload, system, policy, options)
+    return replace(
+        RunInputs.on(system, policy, options),
+        applications=applications,
+        columns=job_columns(workload, system, policy, overheads, options.reference_rate),
+        accounts=account_inputs(workload, system, policy, options),
+        sleep=sleep_inputs(system, options, workload),
+        recorded=options.recorded,
+        listening=listening,
+        conditions=conditions(workload),
+        invocation=options.scheduler_invocation,
+        period=calculation_period(policy, options),
+        events=events,
+        service=service_inputs(system, options),
+        begun=begun,
+    )
 
 
 def outcome_of(

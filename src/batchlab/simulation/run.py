@@ -19,7 +19,7 @@ from batchlab.simulation.beginning import begin_in, present_state
 from batchlab.simulation.columns import with_odd_jobs
 from batchlab.simulation.driver import Driver, PythonComponents, python_components, with_components
 from batchlab.simulation.external_events import event_columns, given_events
-from batchlab.simulation.inputs import RunInputs, outcome_of
+from batchlab.simulation.inputs import outcome_of, run_inputs
 from batchlab.simulation.nodes import links_seen
 from batchlab.simulation.overheads import sample_overheads
 from batchlab.simulation.replacements import NewArrivals, named_refusals, replace_run_times
@@ -117,7 +117,7 @@ class Run:
         overheads = sample_overheads(workload, system, options)
         columns, own_events = event_columns(stream, workload, system)
         listening = components.listening
-        inputs = RunInputs.of(
+        inputs = run_inputs(
             workload, system, policy, listening, options, overheads=overheads, events=columns, begun=begun
         )
         try:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,7 @@ from batchlab.workload.validation import NEXT_STEP
 from batchlab.workload.workload import Workload, check_workload
 
 if TYPE_CHECKING:
-    from batchlab._kernel import SwfColumns
+    from batchlab._kernel import SwfColumns, SwfReading
 
 
 _MOST_JOBS = 2**63 - 1
@@ -108,7 +108,7 @@ def read_swf(
       8 processors
       lines: 1 job read, kept as it is
     """
-    options = {
+    options: SwfReading = {
         "overrun": overrun,
         "invalid": invalid,
         "processors": processors,
@@ -134,38 +134,41 @@ def read_swf(
     return workload if start_time is None else workload.starting_at(start_time)
 
 
-def _read_file(name: str, options: dict[str, Any]) -> "SwfColumns":
+def _read_file(name: str, options: "SwfReading") -> "SwfColumns":
+    log = _kernel.SwfLog(options)
     try:
-        return _kernel.read_swf_file(name, **options)
+        log.read(name)
     except OSError as error:
         raise not_readable(name, error) from error
     except ValueError as error:
         raise _explained(error, name) from error
+    return log.columns()
 
 
-def _read_packed(name: str, options: dict[str, Any]) -> "SwfColumns":
+def _read_packed(name: str, options: "SwfReading") -> "SwfColumns":
     with opened(name, name) as file:
         return _read_pieces(file, name, options)
 
 
 def _read_pieces(
-    source: object, name: str, options: dict[str, Any], begin: list[bytes] | None = None
+    source: object, name: str, options: "SwfReading", begin: list[bytes] | None = None
 ) -> "SwfColumns":
     """Parse a log in chunks; ``begin`` receives the first."""
-    parser = _kernel.SwfParser(**options)
-    for piece in unpacked(pieces(source, name), name, behind=parser.note_trailing_bytes):
+    log = _kernel.SwfLog(options)
+    for piece in unpacked(pieces(source, name), name, behind=log.note_trailing_bytes):
         if begin is not None and not begin:
             begin.append(piece[:_BEGINNING])
         try:
-            wanted = parser.feed(piece)
+            wanted = log.feed(piece)
         except ValueError as error:
             raise _explained(error, name) from error
         if not wanted:
             break
     try:
-        return parser.finish()
+        log.finish()
     except ValueError as error:
         raise _explained(error, name) from error
+    return log.columns()
 
 
 def _explained(error: ValueError, name: str) -> WorkloadError:

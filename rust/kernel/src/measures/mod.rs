@@ -11,6 +11,6 @@ mod values;
 
 pub use beside::{Both, Schedule, Times};
 pub use summary::{Described, Interrupted, Summary};
-pub use tally::{Tally, is_there};
+pub use tally::{RunTally, Tally, is_there};
 pub use total::Total;
 pub use values::describe;

@@ -1,4 +1,4 @@
-//! All measures of one run, from the notifications of its feed.
+//! All measures of one run, from the changes of its jobs.
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
@@ -37,18 +37,18 @@ impl Tally {
     }
 
     /// Records a job that entered the queue.
-    pub fn enqueued(&mut self, view: View<'_>, job: u32) {
+    fn enqueued(&mut self, view: View<'_>, job: u32) {
         self.over_time.comes(view, job);
     }
 
     /// Records a job that started.
-    pub fn started(&mut self, view: View<'_>, job: u32) {
+    fn started(&mut self, view: View<'_>, job: u32) {
         self.over_time.leaves(view, job);
         self.over_time.takes(view, job);
     }
 
     /// Records a job with a run that is interrupted now; `saved` seconds of it need not be repeated.
-    pub fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
+    fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
         self.over_time.gives_back(view, job);
         view.state.held(view.scenario, job, &mut self.held);
         let is_first = self.cut_short.insert(view.scenario.job(job).row);
@@ -56,7 +56,7 @@ impl Tally {
     }
 
     /// Records a job that ended or was rejected; `run_time` is without its overheads.
-    pub fn finished(&mut self, view: View<'_>, job: u32, run_time: f64) -> io::Result<()> {
+    fn finished(&mut self, view: View<'_>, job: u32, run_time: f64) -> io::Result<()> {
         let jobs = &view.state.jobs;
         view.state.held(view.scenario, job, &mut self.held);
         if let Some(reason) = jobs.rejection(job) {
@@ -83,20 +83,90 @@ impl Tally {
     }
 
     /// Records a job that is still waiting or running at the end.
-    pub fn left(&mut self, view: View<'_>, job: u32) {
+    fn left(&mut self, view: View<'_>, job: u32) {
         self.measures.count(view.state.jobs.state(job));
-        view.state.held(view.scenario, job, &mut self.held);
-    }
-
-    /// The amount of each resource that the latest job held, ended or left.
-    #[must_use]
-    pub fn held(&self) -> &[i64] {
-        &self.held
     }
 
     /// All aggregates of a run with this first submit time.
-    pub fn finish(self, first_submission: f64) -> io::Result<Summary> {
+    fn finish(self, first_submission: f64) -> io::Result<Summary> {
         self.measures.finish(&self.over_time, first_submission)
+    }
+}
+
+/// The measures of a run, if they are requested. A clone has none: the run and its forks would share one temporary file.
+#[derive(Debug, Default)]
+pub struct RunTally {
+    tally: Option<Box<Tally>>,
+    /// The error that ended the measures: their temporary file could not be written.
+    lost: Option<io::Error>,
+}
+
+impl From<Tally> for RunTally {
+    fn from(tally: Tally) -> Self {
+        Self { tally: Some(Box::new(tally)), lost: None }
+    }
+}
+
+impl Clone for RunTally {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl RunTally {
+    /// Records a job that entered the queue.
+    #[inline]
+    pub fn enqueued(&mut self, view: View<'_>, job: u32) {
+        if let Some(tally) = &mut self.tally {
+            tally.enqueued(view, job);
+        }
+    }
+
+    /// Records a job that started.
+    #[inline]
+    pub fn started(&mut self, view: View<'_>, job: u32) {
+        if let Some(tally) = &mut self.tally {
+            tally.started(view, job);
+        }
+    }
+
+    /// Records a job with a run that is interrupted now; `saved` seconds of it need not be repeated.
+    #[inline]
+    pub fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
+        if let Some(tally) = &mut self.tally {
+            tally.interrupted(view, job, saved);
+        }
+    }
+
+    /// Records a job that ended or was rejected; `run_time` is without its overheads. After an error of the temporary
+    /// file nothing is measured any more.
+    #[inline]
+    pub fn finished(&mut self, view: View<'_>, job: u32, run_time: impl FnOnce() -> f64) {
+        if let Some(tally) = &mut self.tally
+            && let Err(error) = tally.finished(view, job, run_time())
+        {
+            *self = Self { tally: None, lost: Some(error) };
+        }
+    }
+
+    /// Returns whether the measures were lost through an error.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    /// Removes and returns the measures of a run without further events; None if none were requested. Errors are those of
+    /// the temporary file that is used to measure many jobs.
+    pub fn take_summary(&mut self, view: View<'_>) -> io::Result<Option<Summary>> {
+        if let Some(error) = self.lost.take() {
+            return Err(error);
+        }
+        let Some(mut tally) = self.tally.take() else { return Ok(None) };
+        let jobs = &view.state.jobs;
+        for job in (0..jobs.len() as u32).filter(|&job| is_there(jobs.state(job))) {
+            tally.left(view, job);
+        }
+        tally.finish(view.scenario.first_submission).map(Some)
     }
 }
 

@@ -24,6 +24,7 @@ mod usage;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::NodeTasks;
+use crate::measures::RunTally;
 use crate::state::View;
 
 pub use changes::{Change, Changes};
@@ -57,6 +58,9 @@ macro_rules! recorders {
         pub struct Recorders {
             /// Changes since the last notification of observers.
             pub changes: Changes,
+            /// The measures of the run, if requested.
+            #[serde(skip)]
+            pub tally: RunTally,
             /// The interrupted runs.
             pub interruptions: Interruptions,
             /// The nodes of jobs before they were resized.

@@ -263,7 +263,7 @@ impl<F: Feed> Simulation<F> {
     /// Return a job with an interrupted run to the queue.
     pub(super) fn wait_again(&mut self, job: u32) {
         self.state.enqueue(&self.scenario, &self.priority, job);
-        self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
+        self.recorders.tally.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
     }
 
     /// Interrupt a running job and release its nodes; its run restarts later.
@@ -301,7 +301,7 @@ impl<F: Feed> Simulation<F> {
         if F::KEEPS_JOBS {
             self.recorders.interruptions.add(view, job, saved);
         }
-        self.feed.interrupted(view, job, saved);
+        self.recorders.tally.interrupted(view, job, saved);
         self.stop_application(job);
         let left = self.state.work_remaining(&self.scenario, job);
         self.state.leave_running(&self.scenario, job);

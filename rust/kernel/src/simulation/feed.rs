@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use crate::scenario::Scenario;
-use crate::state::{State, View};
+use crate::state::State;
 use crate::time::Time;
 use crate::workload::ExternalEvent;
 
@@ -39,14 +39,10 @@ pub trait Feed {
     /// Stop providing jobs and external events.
     fn close(&mut self) {}
 
-    /// Handle a job that entered the queue.
-    fn enqueued(&mut self, _view: View<'_>, _job: u32) {}
-
-    /// Handle a job that started.
-    fn started(&mut self, _view: View<'_>, _job: u32) {}
-
-    /// Handle a job with an interrupted run; `saved` seconds of its work are kept.
-    fn interrupted(&mut self, _view: View<'_>, _job: u32, _saved: f64) {}
+    /// Return the run time of a job without its overheads, seconds.
+    fn run_time(&self, scenario: &Scenario, job: u32) -> f64 {
+        scenario.job(job).run_time
+    }
 
     /// Handle a job that ended or was rejected.
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), Self::Error>;

@@ -324,7 +324,7 @@ impl<F: Feed> Simulation<F> {
     fn enqueue_again(&mut self, job: u32) {
         let is_held = self.state.held_ahead.remove(&job);
         self.queue_or_hold(job, is_held);
-        self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
+        self.recorders.tally.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
         let cancelled = self.scenario.attributes.cancelled_at(job).filter(|&time| time > self.state.now);
         if let Some(time) = cancelled {
             self.state.own_events.insert((Time(time), self.scenario.job(job).row, job));
@@ -343,7 +343,7 @@ impl<F: Feed> Simulation<F> {
         if let Some(rule) = self.scheduler.as_slurm_mut() {
             rule.started_before(View { scenario: &self.scenario, state: &self.state }, job, &placement);
         }
-        self.feed.started(View { scenario: &self.scenario, state: &self.state }, job);
+        self.recorders.tally.started(View { scenario: &self.scenario, state: &self.state }, job);
         if given.state == JobState::Running {
             self.begin_run(job);
         }

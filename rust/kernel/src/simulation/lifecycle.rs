@@ -19,7 +19,7 @@ impl<F: Feed> Simulation<F> {
         let is_held = self.state.held_ahead.remove(&job);
         if let Some(reason) = self.rejection(job) {
             self.reject(job, reason);
-            return self.feed.finished(&self.scenario, &mut self.state, job);
+            return self.hand_over(job);
         }
         self.queue_or_hold(job, is_held);
         self.key_event(job, KeyEvent::Arrival);
@@ -27,7 +27,7 @@ impl<F: Feed> Simulation<F> {
             self.happened(Trigger::Submission(job));
         }
         self.recorders.changes.notify(Change::Submitted, job);
-        self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
+        self.recorders.tally.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
         if let Some(time) = self.scenario.attributes.cancelled_at(job) {
             self.cancel_at(job, Time(time));
         }
@@ -163,7 +163,7 @@ impl<F: Feed> Simulation<F> {
             return self.wait_again(job);
         }
         self.state.put_on_hold(&self.scenario, &self.priority, job);
-        self.feed.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
+        self.recorders.tally.enqueued(View { scenario: &self.scenario, state: &self.state }, job);
         self.state.legs.returns.insert(job, Time(until));
         self.state.own_events.insert((Time(until), self.scenario.job(job).row, job));
     }

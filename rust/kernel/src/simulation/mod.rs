@@ -38,8 +38,10 @@ mod yield_point;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::sync::Arc;
 
+use crate::measures::Summary;
 use crate::placement::Allocator;
 use crate::priority::Priority;
 use crate::record::{Change, PlatformSensor, Recorders};
@@ -199,9 +201,9 @@ impl<F: Feed> Simulation<F> {
         &self.recorders
     }
 
-    /// Return the feed and a view of the run.
-    pub fn feed_and_view(&mut self) -> (&mut F, View<'_>) {
-        (&mut self.feed, View { scenario: &self.scenario, state: &self.state })
+    /// Remove and return the measures of a run that has ended; None if they were not requested.
+    pub fn take_summary(&mut self) -> io::Result<Option<Summary>> {
+        self.recorders.tally.take_summary(View { scenario: &self.scenario, state: &self.state })
     }
 
     /// Return the feed to be closed, the scenario and the state.

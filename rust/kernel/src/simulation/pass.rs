@@ -232,7 +232,7 @@ impl<F: Feed> Simulation<F> {
         }
         let started = std::mem::take(&mut self.state.started);
         for &job in &started {
-            self.feed.started(View { scenario: &self.scenario, state: &self.state }, job);
+            self.recorders.tally.started(View { scenario: &self.scenario, state: &self.state }, job);
             self.begin_run(job);
         }
         self.state.queue.arrived.clear();
@@ -265,10 +265,17 @@ impl<F: Feed> Simulation<F> {
     pub(super) fn hand_over_ended(&mut self) -> Result<(), F::Error> {
         let mut ended = std::mem::take(&mut self.state.ended);
         for job in ended.drain(..) {
-            self.feed.finished(&self.scenario, &mut self.state, job)?;
+            self.hand_over(job)?;
         }
         self.state.ended = ended;
         Ok(())
+    }
+
+    /// Measure a job that ended or was rejected, and hand it over to the feed.
+    pub(super) fn hand_over(&mut self, job: u32) -> Result<(), F::Error> {
+        let view = View { scenario: &self.scenario, state: &self.state };
+        self.recorders.tally.finished(view, job, || self.feed.run_time(&self.scenario, job));
+        self.feed.finished(&self.scenario, &mut self.state, job)
     }
 
     /// Record why jobs wait, in the current queue order.

@@ -1,8 +1,9 @@
 //! External events that are read while a log is simulated: one event is read ahead, and jobs are found by their
 //! `job_id`.
 //!
-//! Memory is O(active jobs), independent of the number of events; a job costs O(1) at its submission and at its end.
-use std::collections::HashMap;
+//! Memory is O(active jobs, and jobs to come that events have named), independent of the number of jobs that are over; a
+//! job costs O(1) at its submission and at its end.
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 
 use crate::time::Time;
@@ -34,6 +35,51 @@ pub struct Events {
     slots: HashMap<i64, u32>,
     /// Jobs that are held, or have a fixed priority, before their submission.
     ahead: HashMap<i64, Ahead>,
+    /// The jobs so far: an inactive one of them is over.
+    seen: Numbers,
+    /// The least and the greatest `job_id` of events that were ignored and may be about jobs to come.
+    ignored: Option<(i64, i64)>,
+}
+
+/// The numbers of jobs, as ranges: logs number their jobs nearly consecutively. With too many ranges, the numbers between
+/// the first ones count as jobs, too.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// The last number of each range, by its first.
+    ranges: BTreeMap<i64, i64>,
+    /// All numbers from the first one to this one count as jobs.
+    filled: Option<i64>,
+}
+
+/// Maximum number of ranges: 2 MB.
+const MOST_RANGES: usize = 1 << 16;
+
+impl Numbers {
+    fn contains(&self, number: i64) -> bool {
+        self.ranges.range(..=number).next_back().is_some_and(|(_, &last)| number <= last)
+    }
+
+    /// Returns whether a number may count as a job without being one.
+    fn is_vague(&self, number: i64) -> bool {
+        self.filled.is_some_and(|filled| number <= filled)
+    }
+
+    /// Adds a number. O(log ranges).
+    fn insert(&mut self, number: i64) {
+        let before = self.ranges.range(..=number).next_back().map(|(&first, &last)| (first, last));
+        if before.is_some_and(|(_, last)| number <= last) {
+            return;
+        }
+        let first = before.filter(|&(_, last)| last == number - 1).map_or(number, |(first, _)| first);
+        let behind = number.checked_add(1).and_then(|next| self.ranges.remove(&next));
+        self.ranges.insert(first, behind.unwrap_or(number));
+        if self.ranges.len() > MOST_RANGES
+            && let (Some((first, _)), Some((_, last))) = (self.ranges.pop_first(), self.ranges.pop_first())
+        {
+            self.ranges.insert(first, last);
+            self.filled = Some(last);
+        }
+    }
 }
 
 /// What events have done to a job before its submission.
@@ -48,8 +94,15 @@ pub struct Ahead {
 impl Events {
     /// Reads the first event. The `absent` nodes are removed with it, or at `first_submit` if that is earlier.
     pub fn open(source: EventSource, absent: &[u32], first_submit: Time) -> io::Result<Self> {
-        let mut events =
-            Self { source, next: None, after: None, slots: HashMap::new(), ahead: HashMap::new() };
+        let mut events = Self {
+            source,
+            next: None,
+            after: None,
+            slots: HashMap::new(),
+            ahead: HashMap::new(),
+            seen: Numbers::default(),
+            ignored: None,
+        };
         events.read_next(f64::NEG_INFINITY)?;
         if !absent.is_empty() {
             events.after = events.next.take();
@@ -79,6 +132,16 @@ impl Events {
 
     /// Records what an event does to a job that is to come.
     fn note_ahead(&mut self, job_id: i64, name: &str, value: Option<f64>) {
+        if !matches!(name, "hold" | "release" | "priority") {
+            return;
+        }
+        if self.seen.contains(job_id) {
+            if self.seen.is_vague(job_id) {
+                let (least, greatest) = self.ignored.unwrap_or((job_id, job_id));
+                self.ignored = Some((least.min(job_id), greatest.max(job_id)));
+            }
+            return;
+        }
         let mut ahead = self.ahead.remove(&job_id).unwrap_or_default();
         match name {
             "hold" => ahead.is_held = true,
@@ -91,10 +154,20 @@ impl Events {
         }
     }
 
-    /// Records the submission of a job; returns what events have done to it before.
-    pub fn begin(&mut self, job_id: i64, slot: u32) -> Ahead {
+    /// Records the submission of a job; returns what events have done to it before. An error if such an event may have
+    /// been ignored because the numbers of the log's jobs are scattered.
+    pub fn begin(&mut self, job_id: i64, slot: u32) -> Result<Ahead, String> {
+        if self.ignored.is_some_and(|(least, greatest)| (least..=greatest).contains(&job_id))
+            && self.seen.is_vague(job_id)
+        {
+            return Err(format!(
+                "job {job_id} comes after jobs with greater numbers, and an event before its submission may be about it; \
+                 in a log of so scattered numbers this is unknown"
+            ));
+        }
+        self.seen.insert(job_id);
         self.slots.insert(job_id, slot);
-        self.ahead.remove(&job_id).unwrap_or_default()
+        Ok(self.ahead.remove(&job_id).unwrap_or_default())
     }
 
     /// Records the end of a job.
@@ -155,7 +228,7 @@ mod tests {
         });
         let mut events = opened(source).expect("it opens");
         for number in 0..count {
-            events.begin(i64::from(number), 7);
+            events.begin(i64::from(number), 7).expect("jobs are numbered in their order");
             assert_eq!(events.next_time(), Time(f64::from(number)));
             let event = events.take().expect("it is read");
             assert_eq!(event, Some(ExternalEvent::Kill(7)));
@@ -171,13 +244,69 @@ mod tests {
     fn an_event_finds_the_job_that_was_submitted_last_and_none_that_is_over() {
         let given = [kill(1.0, 5), kill(1.0, 5), kill(2.0, 6)];
         let mut events = opened(given.into_iter()).expect("it opens");
-        events.begin(5, 0);
-        events.begin(5, 1);
+        for slot in 0..2 {
+            assert_eq!(events.begin(5, slot), Ok(Ahead::default()));
+        }
         events.end(5, 0);
         assert_eq!(events.take().expect("it is read"), Some(ExternalEvent::Kill(1)));
         events.end(5, 1);
         assert_eq!(events.take().expect("it is read"), None);
         assert_eq!(events.take().expect("it is read"), None);
+    }
+
+    fn hold(time: f64, job: i64) -> GivenEvent {
+        GivenEvent { name: "hold", ..kill(time, job) }
+    }
+
+    #[test]
+    fn nothing_is_kept_of_events_about_jobs_that_are_over() {
+        let count = 1000;
+        let of_two = |number: i64| [(number - 1).max(1), number + 1].map(|job| hold(number as f64, job));
+        let mut events = opened((1..count).flat_map(of_two)).expect("it opens");
+        for number in 1..count {
+            let ahead = Ahead { is_held: number > 1, priority: None };
+            assert_eq!(events.begin(number, 0), Ok(ahead));
+            events.end(number, 0);
+            // The first names a job that is over, the second one to come.
+            assert_eq!(events.take().expect("it is read"), None);
+            assert_eq!(events.take().expect("it is read"), None);
+            assert_eq!(events.ahead.len(), 1);
+        }
+        assert!(events.slots.is_empty());
+    }
+
+    #[test]
+    fn numbers_are_kept_as_ranges() {
+        let mut numbers = Numbers::default();
+        for number in [5, 3, 4, 9, i64::MAX, i64::MIN, 4] {
+            numbers.insert(number);
+        }
+        let ranges: Vec<(i64, i64)> = numbers.ranges.iter().map(|(&first, &last)| (first, last)).collect();
+        assert_eq!(ranges, [(i64::MIN, i64::MIN), (3, 5), (9, 9), (i64::MAX, i64::MAX)]);
+        assert!([3, 4, 5, 9].into_iter().all(|number| numbers.contains(number)));
+        assert!([2, 6, 8, 10].into_iter().all(|number| !numbers.contains(number)));
+    }
+
+    #[test]
+    fn scattered_numbers_take_bounded_memory_and_are_an_error_if_they_matter() {
+        let mut events = opened([hold(0.0, 3), hold(1.0, 5)].into_iter()).expect("it opens");
+        for number in 0..=MOST_RANGES as i64 {
+            events.begin(2 * number, 0).expect("no event was ignored");
+            events.end(2 * number, 0);
+        }
+        assert_eq!(events.seen.ranges.len(), MOST_RANGES);
+        assert_eq!(events.seen.filled, Some(2));
+        events.take().expect("it is read");
+        // Job 1 may have been meant by no event; job 3 was.
+        assert_eq!(events.begin(1, 1), Ok(Ahead::default()));
+        assert_eq!(events.begin(3, 1), Ok(Ahead { is_held: true, priority: None }));
+        events.begin(2 * (MOST_RANGES as i64) + 100, 0).expect("no event was ignored");
+        events.begin(2 * (MOST_RANGES as i64) + 102, 0).expect("no event was ignored");
+        events.begin(2 * (MOST_RANGES as i64) + 104, 0).expect("no event was ignored");
+        assert!(events.seen.filled >= Some(6));
+        events.take().expect("it is read");
+        assert!(events.ahead.is_empty());
+        assert!(events.begin(5, 1).is_err_and(|error| error.starts_with("job 5 comes after jobs with")));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The output lines are restored to the log's order through temporary files, and quantiles are computed from a file of
 //! every job's measures, so that only these files grow with the log.
 mod events;
+mod jobs;
 mod lines;
 mod overheads;
 
@@ -12,17 +13,17 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::cluster::Request;
-use crate::measures::{Both, Summary, Tally, Times, is_there};
+use crate::measures::{Both, is_there};
 use crate::scenario::Scenario;
 use crate::simulation::Feed;
 use crate::state::{Reason, State, View};
 use crate::time::Time;
+use crate::workload::ExternalEvent;
 use crate::workload::swf::{FIELD_NAMES, Overrun, SwfError, SwfFile, SwfParser, SwfRecord};
-use crate::workload::{ExternalEvent, Job, JobState};
 
 use events::Events;
 pub use events::{EventSource, GivenEvent};
+pub use jobs::{LogCounts, LogJobs};
 pub use lines::node_ranges;
 use lines::{Asked, OrderedLines};
 pub use overheads::{DrawnOverheads, OverheadSource, PHASES};
@@ -41,6 +42,13 @@ pub enum StreamError {
         /// The submit time of the job before.
         before: f64,
     },
+    /// The log does not number its jobs in their order, which the events need.
+    Unnumbered {
+        /// The line of the job with a lower number.
+        line: u64,
+        /// Which rule it breaks.
+        rule: String,
+    },
     /// External events cannot be read.
     Events(io::Error),
     /// Overheads cannot be read.
@@ -57,6 +65,7 @@ impl fmt::Display for StreamError {
                 formatter,
                 "submit time = {submit_time}; must be >= that of the job before, {before}, in a log that is streamed"
             ),
+            Self::Unnumbered { rule, .. } => formatter.write_str(rule),
             Self::Events(error) | Self::Overheads(error) | Self::Output(error) => error.fmt(formatter),
         }
     }
@@ -71,18 +80,12 @@ impl From<io::Error> for StreamError {
 /// The options of a streamed run.
 #[derive(Clone, Debug)]
 pub struct StreamOptions {
-    /// The amount of each resource of one processor.
-    pub processor: Vec<i64>,
-    /// The resource of a processor's memory, if memory is read from the log.
-    pub memory: Option<usize>,
+    /// What the jobs ask of the machine.
+    pub jobs: LogJobs,
     /// The names of the resources.
     pub resources: Vec<String>,
-    /// Total capacity of each resource.
-    pub capacity: Vec<i64>,
     /// Nodes that are added by an external event before any removes them.
     pub absent: Vec<u32>,
-    /// The resource that counts as processors in the slowdown per processor.
-    pub core: Option<usize>,
     /// True if formulas need the log's fields.
     pub keep_fields: bool,
     /// True if nodes may sleep.
@@ -94,23 +97,13 @@ pub struct StreamOptions {
 /// Maximum number of jobs with waits in memory, for each of two schedules: 0.1 MB.
 const MOST_IN_MEMORY: usize = 1 << 14;
 
-/// The schedule in the log beside the simulated one, and further facts of the log.
-pub struct Beside {
-    /// Both schedules.
-    pub both: Both,
-    /// Number of jobs whose time limit is not known to be above the run time.
-    pub without_limit: u64,
-    /// Number of jobs whose requested memory the log has.
-    pub with_memory: u64,
-}
-
 /// An active job, by its slot.
 struct Alive {
     row: u64,
     record: SwfRecord,
 }
 
-/// The feed: reads jobs from a log, and adds finished jobs to the measures and the output.
+/// The feed: reads jobs from a log, and adds finished jobs to the output.
 pub struct Stream {
     log: SwfFile,
     options: StreamOptions,
@@ -121,9 +114,12 @@ pub struct Stream {
     events: Option<Box<Events>>,
     /// None without overheads.
     overheads: Option<Box<DrawnOverheads>>,
-    tally: Tally,
-    beside: Beside,
+    /// The schedule in the log, and the simulated one.
+    both: Both,
+    counts: LogCounts,
     lines: Option<OrderedLines>,
+    /// The amount of each resource that a job held; kept for its memory.
+    held: Vec<i64>,
 }
 
 impl Stream {
@@ -146,8 +142,7 @@ impl Stream {
             .map_err(StreamError::Events)?;
         let lines = answer.map(OrderedLines::create).transpose()?;
         let directory = answer.and_then(Path::parent);
-        let tally = Tally::new(directory, options.capacity.clone(), options.core);
-        let both = Both::new(options.capacity.len(), directory, MOST_IN_MEMORY);
+        let both = Both::new(options.resources.len(), directory, MOST_IN_MEMORY);
         let mut stream = Self {
             log,
             next: first,
@@ -155,9 +150,10 @@ impl Stream {
             alive: Vec::new(),
             events: events.map(Box::new),
             overheads: overheads.map(Box::new),
-            tally,
-            beside: Beside { both, without_limit: 0, with_memory: 0 },
+            both,
+            counts: LogCounts::default(),
             lines,
+            held: Vec::new(),
             options,
         };
         stream.write_header()?;
@@ -170,44 +166,29 @@ impl Stream {
         self.log.parser()
     }
 
-    /// Ends a run: completes the output file, and returns the measures.
-    pub fn finish(mut self, scenario: &Scenario, state: &State) -> Result<(Summary, Beside), StreamError> {
-        self.take_the_rest(View { scenario, state })?;
+    /// Ends a run: completes the output file, and returns the schedule in the log beside the simulated one, and counts of
+    /// the log.
+    pub fn finish(mut self, scenario: &Scenario, state: &State) -> Result<(Both, LogCounts), StreamError> {
+        self.write_the_rest(View { scenario, state })?;
         if let Some(lines) = self.lines {
             lines.finish()?;
         }
-        Ok((self.tally.finish(scenario.first_submission)?, self.beside))
+        Ok((self.both, self.counts))
     }
 
-    /// Counts and writes the jobs that are still waiting or running at the end.
-    fn take_the_rest(&mut self, view: View<'_>) -> Result<(), StreamError> {
+    /// Writes the jobs that are still waiting or running at the end.
+    fn write_the_rest(&mut self, view: View<'_>) -> Result<(), StreamError> {
         let is_left = |slot: &u32| is_there(view.state.jobs.state(*slot));
         let rest: Vec<u32> = (0..self.alive.len() as u32).filter(is_left).collect();
-        if rest.is_empty() {
+        if rest.is_empty() || self.lines.is_none() {
             return Ok(());
         }
         let reasons: HashMap<u32, Reason> = view.reasons().into_iter().collect();
         for slot in rest {
-            self.tally.left(view, slot);
             let named = |&(_, reason): &(&str, Reason)| reasons.get(&slot) == Some(&reason);
             self.write_line(view, slot, Reason::NAMED.iter().find(|pair| named(pair)).map(|pair| pair.0))?;
         }
         Ok(())
-    }
-
-    /// Adds a job that ended to the schedules of the jobs that ran in the log and in the simulation.
-    fn put_beside(&mut self, view: View<'_>, job: u32) -> io::Result<()> {
-        let (jobs, record) = (&view.state.jobs, &self.alive[job as usize].record);
-        let (start, end) = (jobs.start_time(job), jobs.end_time(job));
-        let counts = !start.is_nan() && !end.is_nan() && jobs.state(job) != JobState::Cancelled;
-        let Some(logged) = record.logged_start().filter(|_| counts) else { return Ok(()) };
-        let run = if jobs.state(job) == JobState::Killed { end - start } else { record.run_time };
-        let times = Times { submit: record.submit_time, start, end, run };
-        let held = self.options.processor.iter().enumerate().map(|(resource, &each)| {
-            let amount = if self.options.memory == Some(resource) { record.memory } else { each };
-            amount * i64::from(record.tasks)
-        });
-        self.beside.both.add(logged, record.run_time, times, held)
     }
 
     fn read_next(&mut self, now: f64) -> Result<(), StreamError> {
@@ -218,14 +199,6 @@ impl Stream {
             }
             _ => Ok(()),
         }
-    }
-
-    fn request(&self, record: &SwfRecord) -> Request {
-        let mut amounts = self.options.processor.clone();
-        if let Some(memory) = self.options.memory {
-            amounts[memory] = record.memory;
-        }
-        Request { amounts, ..Request::NOTHING }
     }
 
     /// Returns whether requested times may differ from time limits.
@@ -253,7 +226,7 @@ impl Stream {
         if has_limits {
             header.push_str(",time_limit");
         }
-        if self.options.memory.is_some() {
+        if self.options.jobs.has_memory() {
             header.push_str(",mem");
         }
         for field in lines::riding_fields() {
@@ -268,9 +241,10 @@ impl Stream {
         let has_limit = self.has_limits();
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let Alive { row, record } = &self.alive[job as usize];
-        let asked = Asked { memory: self.options.memory.map(|_| record.memory), has_limit };
+        let asked = Asked { memory: self.options.jobs.has_memory().then_some(record.memory), has_limit };
+        view.state.held(view.scenario, job, &mut self.held);
         lines.write(*row, |line| {
-            lines::format_job(line, view, job, record, self.tally.held(), asked, reason);
+            lines::format_job(line, view, job, record, &self.held, asked, reason);
         })?;
         Ok(())
     }
@@ -289,18 +263,8 @@ impl Feed for Stream {
         let record = self.next.take().expect("submit is called only when a job is due");
         // A streamed run is never forked, so this does not copy.
         let scenario = Arc::make_mut(scenario);
-        self.beside.without_limit += u64::from(record.requested_time <= record.run_time);
-        self.beside.with_memory += u64::from(record.asks_memory());
-        let request = scenario.requests.intern(self.request(&record));
-        let mut job = Job {
-            row: self.row,
-            submit_time: record.submit_time,
-            run_time: record.cancelled_after.unwrap_or(record.run_time),
-            requested_time: record.requested_time,
-            time_limit: record.time_limit,
-            tasks: record.tasks,
-            request,
-        };
+        self.counts.add(&record);
+        let mut job = self.options.jobs.job(self.row, &record, &mut scenario.requests);
         let own = self.overheads.as_mut().map(|overheads| overheads.give(scenario, &mut job));
         let own = own.transpose().map_err(StreamError::Overheads)?;
         let slot = state.jobs.add(&job);
@@ -308,12 +272,13 @@ impl Feed for Stream {
             overheads.put(slot, own);
         }
         scenario.put(slot, job, if self.options.keep_fields { &record.fields } else { &[] });
-        let cancelled_at = record.cancelled_after.map(|seconds| record.submit_time + seconds);
-        scenario.attributes.put_cancellation(slot, cancelled_at);
+        scenario.attributes.put_cancellation(slot, record.cancelled_at());
         if !self.options.can_requeue {
             scenario.attributes.forbid_requeue(slot);
         }
-        let ahead = self.events.as_mut().map(|events| events.begin(record.job_id, slot)).unwrap_or_default();
+        let ahead = self.events.as_mut().map(|events| events.begin(record.job_id, slot)).transpose();
+        let ahead = ahead.map_err(|rule| StreamError::Unnumbered { line: record.line, rule })?;
+        let ahead = ahead.unwrap_or_default();
         if ahead.is_held {
             state.held_ahead.insert(slot);
         }
@@ -343,22 +308,13 @@ impl Feed for Stream {
         }
     }
 
-    fn enqueued(&mut self, view: View<'_>, job: u32) {
-        self.tally.enqueued(view, job);
-    }
-
-    fn started(&mut self, view: View<'_>, job: u32) {
-        self.tally.started(view, job);
-    }
-
-    fn interrupted(&mut self, view: View<'_>, job: u32, saved: f64) {
-        self.tally.interrupted(view, job, saved);
+    fn run_time(&self, _: &Scenario, job: u32) -> f64 {
+        self.alive[job as usize].record.run_time
     }
 
     fn finished(&mut self, scenario: &Scenario, state: &mut State, job: u32) -> Result<(), StreamError> {
         let view = View { scenario, state };
-        self.tally.finished(view, job, self.alive[job as usize].record.run_time)?;
-        self.put_beside(view, job)?;
+        self.options.jobs.compare(view, job, &self.alive[job as usize].record, &mut self.both)?;
         self.write_line(view, job, None)?;
         if let Some(events) = &mut self.events {
             events.end(self.alive[job as usize].record.job_id, job);

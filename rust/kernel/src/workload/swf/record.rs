@@ -90,6 +90,12 @@ pub struct SwfRecord {
 }
 
 impl SwfRecord {
+    /// The time at which a job that did not start was cancelled, seconds; None for others.
+    #[must_use]
+    pub fn cancelled_at(&self) -> Option<f64> {
+        self.cancelled_after.map(|seconds| self.submit_time + seconds)
+    }
+
     /// Returns whether the log has the requested memory of the job.
     #[must_use]
     pub const fn asks_memory(&self) -> bool {
