@@ -122,6 +122,17 @@ def simulation_of(
     )
 
 
+def state_of(begun: Begun) -> bl.InitialState:
+    """Return the state in which a run begins."""
+    rows: list[dict[str, object]] = [
+        {"job_id": row, "start_time": start, "nodes": [*nodes], "node_tasks": [*tasks]}
+        for row, (start, spread) in begun.running.items()
+        for nodes, tasks in [zip(*spread, strict=True)]
+    ]
+    rows += [{"job_id": row, "state": "completed", "end_time": begun.time} for row in begun.over]
+    return bl.InitialState(begun.time, rows)
+
+
 def contest_of(case: SlurmCase) -> dict[str, Any]:
     """Give qualities of service, limits, preemption and reservations of the system."""
     found: dict[str, Any] = {}

@@ -66,10 +66,14 @@ class Promises:
         if stopped:
             known = self.instants[-1][1] if self.instants else {}
             planned = {job.row: known[job.row] for job in state.queue if job.row in known}
-        if self.instants and self.instants[-1][0] == state.now:
-            self.instants.pop()
         finite = {row: start for row, start in planned.items() if start < inf}
-        self.instants.append((state.now, finite, state.causes.at(state.now, arrivals)))
+        self.note(state.now, finite, state.causes.at(state.now, arrivals))
+
+    def note(self, now: float, promised: dict[int, float], cause: Cause = ("time", None)) -> None:
+        """Note the promised starts after the passes of an instant; the latest of an instant stands."""
+        if self.instants and self.instants[-1][0] == now:
+            self.instants.pop()
+        self.instants.append((now, promised, cause))
 
     def intervals(self) -> list[Promise]:
         """Return the times during which a promise stood, by row and time; those that go on have no end."""

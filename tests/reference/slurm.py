@@ -12,6 +12,7 @@ from reference.slurm_preemption import candidates, victims
 from reference.slurm_selection import Chosen, Machine, Weights, evaluate, move, reserved
 
 __all__ = [
+    "PREEMPTED",
     "WAITS",
     "Backfill",
     "Verdict",
@@ -41,6 +42,8 @@ class Waiting:
 
 
 NOT_TRIED: Verdict = ("not_tried", None, [], [])
+PREEMPTED = Gate("resources", detail="preempted")
+"""The finding that a call has preempted others for a job."""
 
 
 @dataclass
@@ -104,16 +107,19 @@ class MainLoop(Calls):
 
     away: set[int] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
-    over: set[int | None] = field(default_factory=set)
+    over: dict[int | None, int] = field(default_factory=dict)
+    """The jobs that closed their reservations."""
     looked: Counter[int] = field(default_factory=Counter)
     starts: int = 0
     closings: list[tuple[int, int]] = field(default_factory=list)
 
     def stopped(self, partition: int, reservation: int | None, *, is_beyond: bool = False) -> Gate | None:
-        """Give what keeps the loop from an entry: a job that closed nodes of it, or a depth."""
+        """Give what keeps the loop from an entry: a job that closed its nodes or reservation, or a depth."""
         nodes, _ = self.machine.partitions[partition]
         closed = [job for job, part in self.closings if nodes & self.machine.partitions[part][0]]
-        if closed and reservation is None:
+        if reservation is not None:
+            closed = [job for own, job in self.over.items() if own == reservation]
+        if closed:
             return Gate("order", str(closed[0]))
         if 0 < self.machine.sched_max_job_start <= self.starts:
             return Gate("not_looked_at", detail="sched_max_job_start")
@@ -136,13 +142,14 @@ class MainLoop(Calls):
         bound = suitable_of(entry, nodes if own is None else nodes & own)
         verdict = self.begin(entry, bound - self.away - others, bound)
         self.starts += verdict[0] == "started"
+        self.finding = PREEMPTED if verdict[0] == "preempts" else self.finding
         if verdict[0] != "started" and entry.is_open:
             if entry.reservation is None:
                 self.closed.add(entry.partition)
                 self.closings.append((entry.job, entry.partition))
                 self.away |= nodes
             else:
-                self.over.add(entry.reservation)
+                self.over[entry.reservation] = entry.job
         return verdict
 
 
@@ -176,10 +183,14 @@ class Backfill(Calls):
     plans_of_array: Counter[tuple[object, int]] = field(default_factory=Counter)
     puts_off: bool = False
     planned: list[tuple[float, float, int, set[int]]] = field(default_factory=list)
+    promise: float | None = None
+    """The planned start of the entry that was considered last, if it has one."""
 
     def consider(self, entry: Entry, waiting: Waiting = Waiting()) -> Verdict:
         array = waiting.array, entry.partition
-        self.finding = self.stopped() or self.reached(entry, waiting)
+        self.finding, self.promise = self.stopped(), None
+        if self.finding is None and entry.job not in self.done:
+            self.finding = self.reached(entry, waiting)
         if self.finding is not None or entry.job in self.done:
             return NOT_TRIED
         self.tested += 1
@@ -194,7 +205,8 @@ class Backfill(Calls):
         self.starts += verdict[0] == "started"
         if verdict[0] == "started" or not entry.is_open:
             return verdict
-        self.finding = self.in_the_way(entry)
+        self.finding = PREEMPTED if verdict[0] == "preempts" else self.in_the_way(entry)
+        self.promise = start
         self.plans.append((entry.partition, entry.job))
         self.plans_of_array[array] += 1
         self.plan(entry.job, {part.node for part in chosen}, start, start + entry.limit)

@@ -7,11 +7,12 @@ from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
 
-from reference.gates import Gate, Interval
+from reference.gates import Gate, Interval, Promises
+from reference.slurm import PREEMPTED
 from reference.slurm_asking import whole
 
 if TYPE_CHECKING:
-    from reference.slurm_jobs import SlurmJob
+    from reference.slurm_jobs import Begun, Kept, SlurmJob
     from reference.slurm_runs import Run
     from reference.slurm_selection import Machine
 
@@ -20,18 +21,22 @@ __all__ = ["Finding", "SlurmGates"]
 Finding = Gate | None
 """What a call found of an entry: what kept it from it, or None where it tried it and found no nodes."""
 
-_FURTHER = ("not_looked_at", "order", "would_delay")
-_PLACES = ("unavailable", "resources")
+_FURTHER = ("not_looked_at", "order", "would_delay", "resources")
+_PLACES = ("unavailable", "resources", "window")
 _AMOUNTS = ("core", "mem", "gpu")
 
 
 @dataclass
 class Found:
-    """What a call found of a job; `is_missed` if the job could not have started since."""
+    """What a call found of a job; `is_missed` if the job could not have started since.
+
+    `promised` is the start that the latest cycle with the job in its queue has planned.
+    """
 
     finding: Finding
     by_cycle: bool
     call: int
+    promised: float | None = None
     is_missed: bool = False
 
 
@@ -44,6 +49,7 @@ class SlurmGates:
     entered: dict[int, float] = field(default_factory=dict)
     over: list[Interval] = field(default_factory=list)
     found: dict[int, Found] = field(default_factory=dict)
+    promises: Promises = field(default_factory=Promises)
     calls: int = 0
 
     def enter(self, job: SlurmJob, now: float) -> None:
@@ -51,15 +57,35 @@ class SlurmGates:
         self.entered[job.row] = now
         self.found.pop(job.row, None)
 
-    def note(self, job: SlurmJob, finding: Finding, *, by_cycle: bool, call: int) -> None:
+    def note(
+        self, job: SlurmJob, finding: Finding, *, by_cycle: bool, call: int, planned: float | None = None
+    ) -> None:
         """Note what a call found of an entry: of the entries of a job, what is furthest down the table."""
         old = self.found.get(job.row)
-        if old is not None:
-            if old.by_cycle and not by_cycle:
+        if old is None:
+            self.found[job.row] = Found(finding, by_cycle, call, planned)
+            return
+        if old.by_cycle and not by_cycle and finding != PREEMPTED:
+            return
+        promised = planned if by_cycle else old.promised
+        if old.call == call:
+            promised = min((each for each in (planned, old.promised) if each is not None), default=None)
+            if rank(finding) <= rank(old.finding):
+                old.promised = promised
                 return
-            if old.call == call and rank(finding) <= rank(old.finding):
-                return
-        self.found[job.row] = Found(finding, by_cycle, call)
+        self.found[job.row] = Found(finding, by_cycle or old.by_cycle, call, promised)
+
+    def begin(self, run: Run, begun: Begun) -> None:
+        """Begin in a state: jobs have waited before, until they started or ended, or until now."""
+        by_row = {job.row: job for job in run.jobs}
+        until = {row: start for row, (start, _) in begun.running.items()}
+        until |= dict.fromkeys(begun.over, begun.time)
+        for row, end in until.items():
+            if end > by_row[row].submit_time:
+                self.over.append((row, by_row[row].submit_time, end, Gate("before_state")))
+        for job in run.queue:
+            self.enter(job, run.now)
+            self.current[job.row] = Gate("before_state"), job.submit_time
 
     def look(self, run: Run) -> None:
         """Look at the jobs of the queue at the end of an instant, if gates are asked for."""
@@ -74,14 +100,20 @@ class SlurmGates:
                     self.over.append((row, since, run.now, gate))
         for row, gate in gates.items():
             self.current.setdefault(row, (gate, run.now))
+        found = {job.row: self.found[job.row].promised for job in run.queue if job.row in self.found}
+        self.promises.note(run.now, {row: start for row, start in found.items() if start is not None})
 
     def gate_of(self, job: SlurmJob, run: Run, room: Room) -> Gate:
         """Return the first gate that holds."""
         found = self.found.get(job.row)
-        if found is None and job in run.again:
-            return Gate("begin_time")
-        name = run.limit_over(job)
-        gate = Gate("limit", name) if name is not None else room.gate_of(job, self.entered[job.row])
+        name, gate = run.limit_over(job), None
+        if job.reservation is not None and not is_before_its_end(run, job):
+            gate = Gate("own_reservation", f"r{job.reservation}")
+        elif found is None and job in run.again:
+            gate = Gate("begin_time")
+        elif name is not None:
+            gate = Gate("limit", name)
+        gate = gate or room.gate_of(job, self.entered[job.row])
         if gate is not None:
             if found is not None:
                 found.is_missed = True
@@ -96,6 +128,21 @@ class SlurmGates:
         """Return all intervals by row and time; those that go on have no end."""
         going_on: list[Interval] = [(row, since, None, gate) for row, (gate, since) in self.current.items()]
         return sorted([*self.over, *going_on], key=lambda each: each[:2])
+
+
+def is_before_its_end(run: Run, job: SlurmJob) -> bool:
+    """Return whether the reservation of a job has begun, and goes on for more than its limit."""
+    own = run.reservations[job.at_reservation]
+    return own.begin <= run.now < own.end - job.limit
+
+
+def turns(run: Run) -> list[float]:
+    """Return when waiting jobs come too late for their reservations, or into the way of others'."""
+    times = list[float]()
+    for job in run.queue:
+        for number, each in enumerate(run.reservations):
+            times.append((each.end if number == job.reservation else each.begin) - job.limit)
+    return times
 
 
 def rank(finding: Finding) -> int:
@@ -123,15 +170,15 @@ class Room:
 
     def of_partition(self, job: SlurmJob, partition: int, entered: float) -> Gate | None:
         """Return the gate of a job in one of its partitions."""
-        members = self.machine.partitions[partition][0]
-        nodes = (members if job.bound is None else members & job.bound) - self.drained
+        nodes = self.nodes_of(job, partition) - self.reserved(job, self.run.now)
         most = sum(self.slots(job, node, self.machine.nodes[node], is_idle=True) for node in nodes)
         if most < job.tasks:
             return Gate("unavailable", asked=job.tasks, free=most)
-        slots = sum(self.slots(job, node, self.amounts[node], is_idle=self.is_idle[node]) for node in nodes)
+        slots = self.slots_on(job, nodes)
         if slots >= job.tasks:
-            return None
+            return self.window(job, nodes)
         held_by = "overtakers" if self.fits_without_overtakers(job, nodes, entered) else "earlier"
+        held_by = "victims" if job.row in self.run.fall_for.values() else held_by
         lacking = []
         for place, asked in enumerate((job.cpus, job.memory, job.gpus)[: len(self.machine.nodes[0])]):
             free, total = sum(self.amounts[node][place] for node in nodes), asked * job.tasks
@@ -142,6 +189,41 @@ class Room:
             *_, name, total, free = max(lacking)
             return Gate("resources", name, held_by, total, free)
         return Gate("resources", None, held_by, job.tasks, slots)
+
+    def slots_on(self, job: SlurmJob, nodes: frozenset[int]) -> int:
+        """Return how many tasks of a job find room on what is free of some nodes."""
+        return sum(self.slots(job, node, self.amounts[node], is_idle=self.is_idle[node]) for node in nodes)
+
+    def nodes_of(self, job: SlurmJob, partition: int) -> frozenset[int]:
+        """Return the nodes of a partition that a job may use, and that are not drained."""
+        nodes = self.machine.partitions[partition][0] - self.drained
+        if job.reservation is not None:
+            nodes &= self.run.reservations[job.reservation].nodes
+        return nodes if job.bound is None else nodes & job.bound
+
+    def reserved(self, job: SlurmJob, until: float) -> frozenset[int]:
+        """Return the nodes in others' reservations that are under way, or begin until some time."""
+        others = [each for each in self.others(job) if each.begin <= max(until, self.run.now)]
+        return frozenset(node for each in others for node in each.nodes)
+
+    def others(self, job: SlurmJob) -> list[Kept]:
+        """Return the reservations of others that are not over."""
+        known = enumerate(self.run.reservations)
+        return [each for number, each in known if number != job.reservation and each.end > self.run.now]
+
+    def window(self, job: SlurmJob, nodes: frozenset[int]) -> Gate | None:
+        """Return the gate of a job that fits on these nodes, but would be in the way of a reservation."""
+        now = self.run.now
+        begins = {each.begin for each in self.others(job)}
+        for begin in sorted(each for each in begins if each > now >= each - job.limit):
+            if self.slots_on(job, nodes - self.reserved(job, begin)) < job.tasks:
+                number = next(
+                    number
+                    for number, each in enumerate(self.run.reservations)
+                    if number != job.reservation and each.begin == begin
+                )
+                return Gate("window", f"r{number}", hole=begin - now)
+        return None
 
     def fits_without_overtakers(self, job: SlurmJob, nodes: frozenset[int], entered: float) -> bool:
         """Tell whether a job would fit once the nodes of its overtakers were free."""

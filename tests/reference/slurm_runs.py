@@ -10,7 +10,7 @@ from reference.slurm import Verdict, Waiting, begun, main_begun, suitable_of
 from reference.slurm_ages import Ages
 from reference.slurm_asking import fits_idle, least_nodes, suitable, tasks_of_node, whole
 from reference.slurm_cycle import Cycle
-from reference.slurm_gates import Finding, SlurmGates
+from reference.slurm_gates import Finding, SlurmGates, turns
 from reference.slurm_jobs import KEYS, Begun, Controller, DrainedNode, Kept, Requeue, Rules, SlurmJob
 from reference.slurm_selection import Machine, Weights, evaluate
 
@@ -52,6 +52,8 @@ class Run:
     eligible: dict[SlurmJob, float] = field(default_factory=dict)
     gone: list[SlurmJob] = field(default_factory=list)
     notices: dict[SlurmJob, tuple[float, float]] = field(default_factory=dict)
+    fall_for: dict[SlurmJob, int] = field(default_factory=dict)
+    """For which job those in their grace time were chosen."""
     over_time: dict[SlurmJob, int] = field(default_factory=dict)
     cycle: Cycle | None = None
     part_end: float = 0.0
@@ -228,11 +230,17 @@ class Run:
         for job, partition in whole_queue[len(queue) :]:
             self.note(job, call.stopped(partition, job.reservation, is_beyond=True))
 
-    def note(self, job: SlurmJob, finding: Finding, cycle: Cycle | None = None) -> None:
+    def note(
+        self,
+        job: SlurmJob,
+        finding: Finding,
+        cycle: Cycle | None = None,
+        planned: float | None = None,
+    ) -> None:
         """Note what a call found of an entry, if its job waits."""
         if self.may_start(job):
             number = self.gates.calls if cycle is None else cycle.number
-            self.gates.note(job, finding, by_cycle=cycle is not None, call=number)
+            self.gates.note(job, finding, by_cycle=cycle is not None, call=number, planned=planned)
 
     def make_cycle(self) -> float:
         """Begin a cycle, or go on with one; give when the thread wakes next."""
@@ -275,7 +283,7 @@ class Run:
                 entry = self.entry(job, partition)
                 verdict = call.consider(entry, replace(waiting, eligible=floor(self.eligible[job])))
                 self.take(job, entry, verdict)
-                self.note(job, call.finding, cycle)
+                self.note(job, call.finding, cycle, call.promise)
             self.part_end = self.now + (call.tested - before) * rules.bf_test_time
         return None
 
@@ -353,6 +361,7 @@ class Run:
                 limit = floor(self.holding[victim][0]) + victim.limit
                 end = min(limit, floor(self.now) + self.rules.grace_time)
                 self.notices[victim] = end, self.look_after(end)
+                self.fall_for[victim] = job.row
                 continue
             self.leave(victim)
             self.gone.append(victim)
@@ -369,6 +378,7 @@ class Run:
     def leave(self, job: SlurmJob) -> None:
         del self.holding[job]
         self.notices.pop(job, None)
+        self.fall_for.pop(job, None)
 
     def take_fallen(self) -> list[SlurmJob]:
         """Take victims from their nodes whose grace time is over, and whose run is not."""
@@ -462,6 +472,7 @@ class Run:
         self.ages.recall(since)
         self.change()
         self.is_wanted = True
+        self.gates.begin(self, begun)
 
     def held_on(self, job: SlurmJob, partition: int, spread: tuple[tuple[int, int], ...]) -> list[Allotment]:
         """Return the allotments of a job on nodes with so many of its tasks on each."""
@@ -512,6 +523,7 @@ class Run:
         times += [each.time for each in self.requeues]
         times += [time for each in self.reservations for time in (each.begin, each.end)]
         times += [look for _, look in self.notices.values()]
+        times += turns(self)
         times += [time for _, _, over in self.holding.values() for time in (over, over + self.completion)]
         return min((time for time in times if time > self.now), default=inf)
 

@@ -238,12 +238,72 @@ def test_refused_rules() -> None:
         bl.simulate(EASY, cores(4), "server_filling", explain=True)
 
 
-def test_refused_systems() -> None:
-    """Under Slurm's controller preemption and reservations are not explained."""
-    reservation = bl.Reservation("r", start=10, duration=10, nodes="0")
-    system = bl.System((bl.NodeGroup("n", 1, {"core": 4}),), reservations=(reservation,))
-    with pytest.raises(bl.BatchlabError, match="under the rule slurm on systems with preemption or reserv"):
-        bl.simulate(EASY, system, "slurm", explain=True)
+CONTROLLER = "slurm(select=cores, bf_resolution=1, main_phase=0, backfill_phase=0, limit_phase=0)"
+
+
+def controlled(jobs: bl.Workload, system: bl.System, **options: Any) -> tuple[list[Row], list[Row]]:  # noqa: ANN401  # options
+    """Return the gates and the promised starts of a run under Slurm's controller."""
+    result = bl.simulate(jobs, system, CONTROLLER, explain=True, walltime="kill", **options)
+    gates = result.gates.select("job_id", "start", "end", "gate", "subject", "detail", "hole")
+    return gates.rows(), result.promises.select("job_id", "start", "end", "promised", "cause").rows()
+
+
+def test_reservation_under_slurm() -> None:
+    """Job 3 fits, and comes into the way of a reservation when its limit reaches the begin."""
+    system = cores(2, reservations=(bl.Reservation("r", start=1000, duration=100, nodes="0-1"),))
+    rows = (0, 500, 900, 1), (10, 100, 480, 2), (20, 50, 900, 1)
+    gates, promises = controlled(workload(*rows, overrun="keep"), system)
+    assert gates == [
+        (2, 10, 500, "resources", "core", "earlier", None),
+        (3, 20, 30, "order", "2", None, None),
+        (3, 30, 100, "would_delay", "2", None, 870),
+        (3, 100, 500, "window", "r", None, 900),
+        (3, 500, 600, "resources", "core", "earlier", None),
+        (3, 600, 1000, "window", "r", None, 400),
+        (3, 1000, 1100, "unavailable", None, None, None),
+    ]
+    # Slurm looks for a start again 1 s after the end of a reservation (S26, 4).
+    assert promises == [
+        (2, 30, 500, 900, "time"),
+        (3, 30, 510, 1380, "time"),
+        (3, 510, 1100, 1101, "time"),
+    ]
+
+
+def test_own_reservation_under_slurm() -> None:
+    """A job waits for the begin of its reservation, and then has to end in it."""
+    own = bl.Reservation("r", start=1000, duration=300, nodes="0-1", admits=bl.Conditions())
+    jobs = workload((990, 130, 150, 2), (995, 50, 180, 1), overrun="keep", reservation=["r", "r"])
+    gates, promises = controlled(jobs, cores(2, reservations=(own,)))
+    assert gates == [
+        (1, 990, 1000, "own_reservation", "r", None, None),
+        (2, 995, 1000, "own_reservation", "r", None, None),
+        (2, 1000, 1120, "resources", "core", "earlier", None),
+        (2, 1120, None, "own_reservation", "r", None, None),
+    ]
+    assert promises == [(2, 1020, None, 1180, "time")]
+
+
+@pytest.mark.parametrize("grace_time", [0.0, 60.0])
+def test_preemption_under_slurm(grace_time: float) -> None:
+    """Victims leave at once or after their grace time; the job for which they fall starts in a later call."""
+    preemption = bl.Preemption(by="qos", mode="requeue", grace_time=grace_time)
+    qualities = (bl.QualityOfService("low"), bl.QualityOfService("high", priority=1, preempts=("low",)))
+    jobs = workload((0, 500, 600, 2), (10, 50, 60, 1), overrun="keep", qos=["low", "high"])
+    gates, promises = controlled(jobs, cores(2, qos=qualities, preemption=preemption))
+    if not grace_time:
+        assert gates == [
+            (1, 10, 180, "begin_time", None, None, None),
+            (2, 10, 13, "resources", None, "preempted", None),
+        ]
+        assert promises == []
+        return
+    # The victim leaves at the look at limits after its grace time, and waits for 121 s.
+    assert gates == [
+        (1, 90, 240, "begin_time", None, None, None),
+        (2, 10, 90, "resources", "core", "victims", None),
+    ]
+    assert promises == [(2, 30, 60, 30, "time"), (2, 60, 90, 60, "time")]
 
 
 class Refusing(bl.Allocator):
@@ -327,11 +387,27 @@ def test_initial_state() -> None:
     assert parts.select("job_id", "before_state").rows() == [(2, 25), (3, 15), (4, 5)]
 
 
-def test_refused_initial_state() -> None:
-    """Under Slurm's controller a run in an initial state has no gates."""
+def test_initial_state_under_slurm() -> None:
+    """No call has come upon the jobs of a state; its next calls are made all the same."""
     state = bl.InitialState(35.0, [{"job_id": 1, "start_time": 0, "nodes": [0, 1, 2]}])
-    with pytest.raises(bl.BatchlabError, match="not recorded under the rule slurm in a run with an"):
-        bl.simulate(EASY, cores(4), "slurm", explain=True, initial_state=state)
+    gates, promises = controlled(EASY, cores(4), initial_state=state)
+    assert gates == [
+        (2, 10, 35, "before_state", None, None, None),
+        (2, 35, 60, "resources", "core", "earlier", None),
+        (3, 20, 35, "before_state", None, None, None),
+        (3, 35, 60, "would_delay", "2", None, 85),
+        (3, 60, 110, "resources", "core", "earlier", None),
+        (4, 30, 35, "before_state", None, None, None),
+        (4, 35, 60, "would_delay", "2", None, 85),
+        (4, 60, 110, "resources", "core", "earlier", None),
+    ]
+    assert promises == [
+        (2, 35, 60, 120, "time"),
+        (3, 35, 65, 180, "time"),
+        (3, 65, 110, 120, "time"),
+        (4, 35, 65, 180, "time"),
+        (4, 65, 110, 120, "time"),
+    ]
 
 
 def test_refused_look_ahead() -> None:

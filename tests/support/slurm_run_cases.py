@@ -288,8 +288,8 @@ def requeuing(case: SlurmCase, rng: Random) -> SlurmCase:
     return replace(case, requeues=[Requeue(job.row, time) for job, time in zip(jobs, soon, strict=True)])
 
 
-def random_case(number: int) -> SlurmCase:
-    """Give a run with a queue now and then, and with pauses."""
+def random_case(number: int, contested_share: float = 0.6) -> SlurmCase:
+    """Give a run with a queue now and then, and with pauses; a share may have preemption or reservations."""
     rng = Random(number)  # noqa: S311  # no secret
     machine = random_machine(rng)
     time, jobs = float(rng.randrange(200)), list[SlurmJob]()
@@ -304,7 +304,7 @@ def random_case(number: int) -> SlurmCase:
     order = rng.choice(("fcfs", *(name for name in KEYS if name not in AGEING)))
     controller = random_controller(rng)
     case = SlurmCase(machine, controller, jobs, drained, [], launch, completion, order, Rules(), [])
-    case = contested(case, rng) if rng.random() < 0.6 else case
+    case = contested(case, rng) if rng.random() < contested_share else case
     case = counted(case, rng) if rng.random() < 0.3 else case
     case = ranked(case, rng) if rng.random() < 0.3 else case
     case = equipped(case, rng) if rng.random() < 0.3 else case
@@ -321,8 +321,12 @@ def random_case(number: int) -> SlurmCase:
 
 
 def begun_case(number: int) -> tuple[SlurmCase, Begun]:
-    """Return a run, and a state made by hand in which it begins: some jobs run, some are over."""
-    rng, case = Random(f"begun {number}"), random_case(number)  # noqa: S311  # no secret
+    """Return a run, and a state made by hand in which it begins."""
+    return begun_in(random_case(number), Random(f"begun {number}"))  # noqa: S311  # no secret
+
+
+def begun_in(case: SlurmCase, rng: Random) -> tuple[SlurmCase, Begun]:
+    """Return a state in which a run begins, in which some jobs run and some are over, and the run."""
     time = rng.choice(case.jobs).submit_time + rng.choice((0.0, 0.0, 0.25, 3.0, 40.5))
     running: dict[int, tuple[float, tuple[tuple[int, int], ...]]] = {}
     over, jobs, left = set[int](), list(case.jobs), [list(node) for node in case.machine.nodes]

@@ -92,8 +92,8 @@ class RunOptions:
         True to record the reasons why jobs wait, for `Result.reasons`.
     explain
         True to record why each waiting job could not start (S15), for `Result.gates`.
-        Supported by the rules ``none``, ``first_fit``, ``easy`` and ``conservative``, by ``slurm`` on systems
-        without preemption and reservations, and by schedulers written in Python.
+        Supported by the rules ``none``, ``first_fit``, ``easy``, ``conservative`` and ``slurm``, and by
+        schedulers written in Python.
     invocation
         Events for which a scheduler written in Python is called, one by one. [default: one call per instant]
     sharing

@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 
     Kind = type[pl.DataType]
 
-__all__ = ["HELD_BY", "TABLES", "Column", "RecordedTable", "RecordedTables", "Recording"]
+__all__ = ["FREE_NODES", "HELD_BY", "TABLES", "Column", "RecordedTable", "RecordedTables", "Recording"]
 
-HELD_BY = ("earlier", "overtakers", "victims", "selection")
-"""Who holds the nodes of a job whose gate is `resources`, by number."""
+HELD_BY = ("earlier", "overtakers", "victims", "selection", "preempted")
+"""Who holds the nodes of a job whose gate is `resources`, by number; or why Slurm does not use free ones."""
+FREE_NODES = frozenset({"selection", "preempted"})
+"""Those of them for which the nodes are free."""
 
 
 class Recording(Protocol):
@@ -504,8 +506,9 @@ class RecordedTables:
                 "detail",
                 pl.String,
                 "for ``resources`` the jobs that hold the nodes: ``earlier`` jobs, ``overtakers``, or "
-                "``victims`` of a preemption in their grace time, or ``selection`` if Slurm does not use the "
-                "free nodes; for ``order`` the limit that stopped the pass; for ``not_looked_at`` under "
+                "``victims`` of a preemption in their grace time, ``selection`` if Slurm does not use the "
+                "free nodes, or ``preempted`` if Slurm has freed them by a preemption for this job; for "
+                "``order`` the limit that stopped the pass; for ``not_looked_at`` under "
                 "``slurm`` the parameter because of which no call has tried the job",
             ),
             Column("asked", pl.Int64, "amount of the resource, or tasks"),
@@ -520,7 +523,7 @@ class RecordedTables:
     promises = RecordedTable(
         "One row per waiting job and period in which its planned start stayed the same (semantics, S15); by "
         "row and time. ``conservative`` plans the starts of all jobs, ``easy`` those of the jobs with "
-        "reservations.",
+        "reservations, a cycle of backfill under ``slurm`` those that its parameters admit.",
         (
             *_JOB,
             Column("start", pl.Float64, "s, begin of the period"),

@@ -89,6 +89,9 @@ pub const VICTIMS: u32 = 2;
 /// Detail of `resources`: the nodes are free, and Slurm's selection does not use them.
 pub const SELECTION: u32 = 3;
 
+/// Detail of `resources`: a call of Slurm's controller has preempted others for the job.
+pub const PREEMPTED: u32 = 4;
+
 /// What would have to go for a job to start now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
@@ -96,8 +99,8 @@ pub struct Gate {
     pub kind: GateKind,
     /// The slot of a job, or the number of a reservation, limit or resource, as the kind has it; or [`NONE`].
     pub subject: u32,
-    /// [`EARLIER`], [`OVERTAKERS`], [`VICTIMS`] or [`SELECTION`], the number of the limit that stopped a pass, or that of the parameter that
-    /// stopped a call of Slurm's controller; or [`NONE`].
+    /// [`EARLIER`], [`OVERTAKERS`], [`VICTIMS`], [`SELECTION`] or [`PREEMPTED`], the number of the limit that stopped a pass,
+    /// or that of the parameter that stopped a call of Slurm's controller; or [`NONE`].
     pub detail: u32,
 }
 
@@ -137,7 +140,7 @@ pub struct JobKind {
     pub alternatives: u32,
     /// Number of tasks.
     pub tasks: u32,
-    /// On a machine with reservations, the time limit as ordered bits.
+    /// On a machine with reservations, the time limit as ordered bits; that of calls under Slurm's controller.
     pub time_limit: i64,
     /// The reservation that the jobs use; [`NONE`] for none.
     pub reservation: u32,

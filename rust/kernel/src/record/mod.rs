@@ -33,8 +33,8 @@ pub use column::{Column, Columns, Log};
 pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use gates::{
-    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
-    SELECTION, STOPPER, Submission, VICTIMS, Waiting,
+    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, PREEMPTED,
+    Running, SELECTION, STOPPER, Submission, VICTIMS, Waiting,
 };
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use key_events::{Happened, KeyEventLog};

@@ -153,6 +153,11 @@ impl PromiseLog {
         is_first
     }
 
+    /// Lets the promises of this look have no cause but time.
+    pub fn move_by_time(&mut self) {
+        self.causes = Causes::default();
+    }
+
     /// Records the promised start of a job at the latest look; NaN for none. O(log of the jobs with promises).
     pub fn note(&mut self, job: u32, promised: f64) {
         self.changed.insert(job, promised);

@@ -92,7 +92,7 @@ impl RunDescription {
         let origin = feed.first_submission();
         Self::check_supported::<F>(&policy, &self.scenario, &machine)?;
         if self.recorders.gates.is_some() {
-            if let Some(reason) = gates_refusal(&policy.scheduler, &self.scenario) {
+            if let Some(reason) = gates_refusal(&policy.scheduler) {
                 return Err(format!("explain = True; {reason}; leave explain out, or record reasons"));
             }
             policy.scheduler.explain();
@@ -129,16 +129,10 @@ impl RunDescription {
 }
 
 /// Returns why gates of waiting jobs are not recorded in a run, or None.
-fn gates_refusal(scheduler: &Scheduler, scenario: &Scenario) -> Option<&'static str> {
-    if !scheduler.has_gates() {
-        return Some(
-            "gates of waiting jobs are not recorded under this rule. Covered are the backfilling rules none, first_fit, \
-             easy, conservative and slurm, and schedulers written in Python",
-        );
-    }
-    let is_slurm = matches!(scheduler, Scheduler::Slurm(_));
-    (is_slurm && (scenario.preemption.is_some() || scenario.calendar.is_some())).then_some(
-        "gates of waiting jobs are not recorded under the rule slurm on systems with preemption or reservations",
+fn gates_refusal(scheduler: &Scheduler) -> Option<&'static str> {
+    (!scheduler.has_gates()).then_some(
+        "gates of waiting jobs are not recorded under this rule. Covered are the backfilling rules none, first_fit, \
+         easy, conservative and slurm, and schedulers written in Python",
     )
 }
 

@@ -14,8 +14,8 @@ use crate::cluster::{
 };
 use crate::placement::Allocator;
 use crate::record::{
-    Cause, EARLIER, Fit, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, Running,
-    SELECTION, Submission, VICTIMS, Waiting,
+    Cause, EARLIER, Fit, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, PREEMPTED,
+    Running, SELECTION, Submission, VICTIMS, Waiting,
 };
 use crate::scheduler::{Contender, Delays, Scheduler, Slurm, limiting_resource};
 use crate::state::{BEYOND_RESERVATION, ClosedPartitions, Reason, VICTIM};
@@ -35,12 +35,12 @@ impl<F: Feed> Simulation<F> {
         let Some(mut log) = self.recorders.gates.take() else { return };
         let mut promises = self.recorders.promises.take();
         let view = self.view();
-        let now = view.now();
+        let (now, in_calls) = (view.now(), self.scheduler.as_slurm().is_some());
         if std::mem::take(&mut log.begins) {
             for at in 0..log.waiting.len() {
                 let Waiting { job, submission, .. } = log.waiting[at];
                 let apart = if Time(now) == submission.0 { 0 } else { job + 1 };
-                log.waiting[at].kind = log.kind_of(JobKind { apart, ..kind_of(view, job) });
+                log.waiting[at].kind = log.kind_of(JobKind { apart, ..kind_of(view, job, in_calls) });
                 log.waiting[at].entered = now;
                 if let Some(promises) = &mut promises {
                     promises.happens(Cause::Arrival, Some(job), now);
@@ -49,7 +49,7 @@ impl<F: Feed> Simulation<F> {
         }
         for &job in view.state.queue.arrived.iter().filter(|&&job| view.is_in_queue(job)) {
             let apart = if Time(now) == submission(view, job).0 { 0 } else { job + 1 };
-            let kind = log.kind_of(JobKind { apart, ..kind_of(view, job) });
+            let kind = log.kind_of(JobKind { apart, ..kind_of(view, job, in_calls) });
             if let (true, Some(promises)) = (log.enter(submission(view, job), job, now, kind), &mut promises)
             {
                 promises.happens(Cause::Arrival, Some(job), now);
@@ -115,6 +115,14 @@ impl<F: Feed> Simulation<F> {
         }
         match &self.scheduler {
             _ if view.state.is_stopped => {}
+            Scheduler::Slurm(rule) => {
+                log.move_by_time();
+                // Nothing else tells of jobs that are put on hold.
+                let held = view.state.queue.on_hold.iter().map(|&job| (job, f64::NAN));
+                for (job, start) in rule.promised().into_iter().chain(held) {
+                    log.note(job, if view.is_in_queue(job) { start } else { f64::NAN });
+                }
+            }
             Scheduler::Conservative(rule) => {
                 let plan = rule.plan();
                 let known = self.recorders.gates.iter().filter(|_| is_first);
@@ -152,8 +160,11 @@ impl<F: Feed> Simulation<F> {
         } else {
             self.look_at_queue(&mut log);
         }
-        if let Scheduler::Slurm(rule) = &mut self.scheduler {
-            rule.seen();
+        if let Scheduler::Slurm(_) = &self.scheduler {
+            let turn = controller::next_turn(self.view(), &log);
+            if let Scheduler::Slurm(rule) = &mut self.scheduler {
+                rule.seen(turn);
+            }
         }
         self.recorders.gates = Some(log);
     }
@@ -230,15 +241,16 @@ fn submission(view: View<'_>, job: u32) -> Submission {
     (Time(job.submit_time), job.row)
 }
 
-/// Return the kind of a waiting job.
-fn kind_of(view: View<'_>, job: u32) -> JobKind {
+/// Return the kind of a waiting job, which calls of Slurm's controller start or passes.
+fn kind_of(view: View<'_>, job: u32, in_calls: bool) -> JobKind {
     let row = view.scenario.job(job);
     let calendar = view.scenario.calendar.as_deref();
+    let limit = || if in_calls { Slurm::limit_in_calls(view, job) } else { view.state.jobs.time_limit(job) };
     JobKind {
         request: row.request,
         alternatives: view.scenario.alternatives.list_of(job),
         tasks: row.tasks,
-        time_limit: calendar.map_or(0, |_| ordered_bits(view.state.jobs.time_limit(job))),
+        time_limit: calendar.map_or(0, |_| ordered_bits(limit())),
         reservation: calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE),
         apart: 0,
     }
@@ -450,8 +462,8 @@ impl Look<'_> {
     fn of_job(&mut self, log: &mut GateLog, at: usize) -> Option<Gate> {
         let view = self.view;
         let job = log.waiting[at].job;
-        if self.controller.is_some_and(|rule| rule.awaits_requeue(job)) {
-            return Some(Gate::of(GateKind::BeginTime));
+        if let Some(gate) = self.controller.and_then(|rule| controller::outside_calls(view, rule, job)) {
+            return Some(gate);
         }
         if let Some((counter, _)) = view.over_limit(job) {
             let calendar = view.scenario.calendar.as_deref();
@@ -470,7 +482,8 @@ impl Look<'_> {
             // Events may have changed the limit of the job.
             let each = log.waiting[at];
             let apart = if Time(each.entered) == each.submission.0 { 0 } else { job + 1 };
-            log.waiting[at].kind = log.kind_of(JobKind { apart, ..kind_of(view, job) });
+            let kind = JobKind { apart, ..kind_of(view, job, self.controller.is_some()) };
+            log.waiting[at].kind = log.kind_of(kind);
             self.kinds.resize(log.kinds(), Fit::default());
         }
         let each = &log.waiting[at];
@@ -611,7 +624,7 @@ impl Look<'_> {
     fn numbers(&mut self, each: &Waiting, gate: Gate, closed: Option<&ClosedPartitions>) -> Numbers {
         let (view, none) = (self.view, Numbers::default());
         match gate.kind {
-            GateKind::Resources if gate.detail == SELECTION => none,
+            GateKind::Resources if [SELECTION, PREEMPTED].contains(&gate.detail) => none,
             GateKind::WouldDelay if self.controller.is_some() => {
                 Numbers { hole: self.hole_found(each.job), ..none }
             }

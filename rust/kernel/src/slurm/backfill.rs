@@ -188,7 +188,11 @@ impl Backfill {
             _ if !entry.is_open() => return EntryOutcome::Waits,
             _ => {}
         }
-        self.find_in_the_way(setup, entry);
+        if matches!(begun, Begun::Preempted(_)) {
+            self.finding = Finding::Preempted;
+        } else {
+            self.find_in_the_way(setup, entry);
+        }
         let Place { start, chosen, .. } = place;
         let nodes = nodes_of(setup, &chosen);
         let span = self.space.plan(&nodes, start, start + entry.limit);

@@ -59,10 +59,12 @@ pub enum Finding {
     Tried,
     /// The call has not tried it.
     Stopped(Stop),
-    /// The job of this number has closed nodes of its partition.
+    /// The job of this number has closed nodes of its partition, or its reservation.
     Behind(u32),
     /// It would take nodes that are planned for the job of this number, from so many seconds later on.
     InTheWay(u32, f64),
+    /// The call has preempted others for it.
+    Preempted,
 }
 
 impl Finding {
@@ -74,6 +76,7 @@ impl Finding {
             Self::Stopped(_) => 1,
             Self::Behind(_) => 2,
             Self::InTheWay(..) => 3,
+            Self::Preempted => 4,
         }
     }
 }

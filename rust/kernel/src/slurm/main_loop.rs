@@ -23,8 +23,8 @@ pub struct MainLoop {
     /// Number of entries examined, by partition.
     tested_of: Vec<usize>,
     starts: usize,
-    /// The reservations of jobs that did not fit.
-    over: Vec<usize>,
+    /// The jobs that closed reservations, and these.
+    over: Vec<(u32, usize)>,
     /// The jobs that closed partitions, and these.
     closings: Vec<(u32, usize)>,
 }
@@ -45,7 +45,7 @@ impl MainLoop {
 
     /// Start a job, preempt others for it, or let it wait.
     pub fn consider(&mut self, setup: &Setup, entry: &Entry) -> EntryOutcome {
-        let is_over = entry.reservation.is_some_and(|own| self.over.contains(&own));
+        let is_over = self.closed_reservation(entry.reservation).is_some();
         let has_ended = self.is_over(setup) || is_over;
         if self.closed[entry.partition] || has_ended || self.state.done.contains(&entry.job) {
             return EntryOutcome::NotTried;
@@ -87,7 +87,7 @@ impl MainLoop {
 
     fn close(&mut self, setup: &Setup, entry: &Entry) {
         if let Some(own) = entry.reservation {
-            self.over.push(own);
+            self.over.push((entry.job, own));
             return;
         }
         self.closed[entry.partition] = true;
@@ -101,15 +101,41 @@ impl MainLoop {
         self.state
     }
 
-    /// Return what keeps the call from an entry in a partition, which may be beyond its depth. O(closed partitions ·
-    /// nodes / 64).
-    #[must_use]
-    pub fn stopped(&self, setup: &Setup, partition: usize, is_beyond: bool) -> Option<Finding> {
+    /// Return the job that closed a reservation.
+    fn closed_reservation(&self, reservation: Option<usize>) -> Option<u32> {
+        let own = reservation?;
+        self.over.iter().find(|&&(_, closed)| closed == own).map(|&(job, _)| job)
+    }
+
+    /// Return the first job that closed nodes of a partition. O(closed partitions · nodes / 64).
+    fn closed_nodes(&self, setup: &Setup, partition: usize) -> Option<u32> {
         let nodes = |partition: usize| &setup.partitions[partition].nodes;
         let own = nodes(partition);
         let closing =
             self.closings.iter().find(|&&(_, closed)| closed == partition || own.meets(nodes(closed)));
-        if let Some(&(job, _)) = closing {
+        closing.map(|&(job, _)| job)
+    }
+
+    /// Return whether no further entry of a job is tried.
+    #[must_use]
+    pub fn is_done(&self, job: u32) -> bool {
+        self.state.done.contains(&job)
+    }
+
+    /// Return what keeps the call from an entry in a partition and maybe a reservation, which may be beyond its depth.
+    /// O(closed partitions · nodes / 64).
+    #[must_use]
+    pub fn stopped(
+        &self,
+        setup: &Setup,
+        (partition, reservation): (usize, Option<usize>),
+        is_beyond: bool,
+    ) -> Option<Finding> {
+        let closing = match reservation {
+            Some(_) => self.closed_reservation(reservation),
+            None => self.closed_nodes(setup, partition),
+        };
+        if let Some(job) = closing {
             return Some(Finding::Behind(job));
         }
         let most = setup.parameters.sched_max_job_start;

@@ -15,7 +15,7 @@ from batchlab.core.text_tables import Table, render
 from batchlab.core.units import format_count, format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
-from batchlab.result.recorded import TABLES
+from batchlab.result.recorded import FREE_NODES, TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES, capacity_of
 from batchlab.result.why.chain import chain_of
 from batchlab.result.why.overtakers import overtakers_of
@@ -307,7 +307,7 @@ def _gates(why: Why) -> list[tuple[str, ...]]:
     )
     found = found.sort("time", descending=True, maintain_order=True)
     for gate, subject, by, time in found.head(_SHOWN_LINKS).iter_rows():
-        who = subject or ("shape" if gate == "resources" and by != "selection" else "")
+        who = subject or ("shape" if gate == "resources" and by not in FREE_NODES else "")
         who = f"job {subject}" if gate in {"order", "would_delay", "promised"} else who
         share = f"{time / why.wait:.1%}"
         rows.append((gate.replace("_", " "), who, by or "", format_duration(time), share))
@@ -320,8 +320,11 @@ def _promises(why: Why) -> list[tuple[str, ...]]:
     if why.promises is None:
         return rows
     names = "start", "promised", "cause", "cause_job"
+    # Slurm's controller promises starts in cycles of backfill, whatever has happened.
+    is_by_cycles = why.wait_of.run.result.policy.backfill == "slurm"
     for since, promised, cause, job in why.promises.select(names).reverse().head(_SHOWN_LINKS).iter_rows():
-        rows.append((format_duration(since), format_duration(promised), _cause(cause, job)))
+        after = "a cycle of backfill" if is_by_cycles else _cause(cause, job)
+        rows.append((format_duration(since), format_duration(promised), after))
     return rows
 
 

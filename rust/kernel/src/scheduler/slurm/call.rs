@@ -39,12 +39,16 @@ impl Kind {
     pub fn find(&mut self, setup: &Setup, entry: &Entry) -> (EntryOutcome, Finding) {
         match self {
             Self::Main(main, ..) => {
-                let before = main.stopped(setup, entry.partition, false);
+                let before = main.stopped(setup, (entry.partition, entry.reservation), false);
+                let is_done = main.is_done(entry.job);
                 let outcome = main.consider(setup, entry);
-                let is_tried = !matches!(outcome, EntryOutcome::NotTried);
-                let otherwise =
-                    if is_tried { Finding::Tried } else { Finding::Stopped(Stop::PartitionJobDepth) };
-                (outcome, before.unwrap_or(otherwise))
+                let finding = match (&outcome, before) {
+                    (EntryOutcome::Preempts(..), _) => Finding::Preempted,
+                    (_, Some(before)) => before,
+                    (EntryOutcome::NotTried, None) if !is_done => Finding::Stopped(Stop::PartitionJobDepth),
+                    _ => Finding::Tried,
+                };
+                (outcome, finding)
             }
             Self::Backfill(backfill, _) => {
                 let outcome = backfill.consider(setup, entry);
@@ -53,10 +57,11 @@ impl Kind {
         }
     }
 
-    /// Return why the call is over before an entry in this partition; `otherwise`, if no depth ends it.
-    pub fn left_out(&self, setup: &Setup, partition: usize, otherwise: Stop) -> Finding {
+    /// Return why the call is over before an entry in this partition, and maybe reservation; `otherwise`, if no depth
+    /// ends it.
+    pub fn left_out(&self, setup: &Setup, place: (usize, Option<usize>), otherwise: Stop) -> Finding {
         match self {
-            Self::Main(main, ..) => main.stopped(setup, partition, true),
+            Self::Main(main, ..) => main.stopped(setup, place, true),
             Self::Backfill(backfill, _) => backfill.stopped(setup),
         }
         .unwrap_or(Finding::Stopped(otherwise))

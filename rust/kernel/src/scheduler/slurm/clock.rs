@@ -15,6 +15,8 @@ use super::spacing::Spacing;
 /// Stream numbers of the random phases.
 const MAIN_PHASE: u64 = 0x51;
 const BACKFILL_PHASE: u64 = 0x52;
+/// Largest difference in seconds between fractions of a second that only rounding has made unequal.
+const SHIFT: f64 = 1e-6;
 /// Earlier than any event.
 const LONG_AGO: i64 = i64::MIN / 4;
 
@@ -101,6 +103,9 @@ struct BackfillThread {
     is_stale: bool,
     /// From this second on, a cycle may have another result than the latest one although nothing has changed.
     holds_until: f64,
+    /// If plans are recorded and a reservation is to come or under way: the fraction of the second at which the latest cycle began.
+    /// Calls see reservations earlier by it, so that it moves planned starts.
+    fraction: Option<f64>,
     /// True if a cycle is itself a change that triggers the next one.
     goes_on: bool,
     /// Duration of a cycle, seconds.
@@ -119,7 +124,13 @@ impl BackfillThread {
 
     /// Return whether a cycle at this time may have another result than the latest one although nothing has changed.
     fn may_differ_in(&self, time: f64) -> bool {
-        time.floor() >= self.holds_until
+        time.floor() >= self.holds_until || self.shifts_by(time)
+    }
+
+    /// Return whether a cycle at this time may plan other start times than the latest cycle. The fraction of the second
+    /// changes by the same amount from each cycle to the next.
+    fn shifts_by(&self, time: f64) -> bool {
+        self.fraction.is_some_and(|fraction| (time.fract() - fraction).abs() > SHIFT)
     }
 
     /// Record a change. During a cycle, its effect is deferred to the end of the cycle.
@@ -177,6 +188,7 @@ impl Clock {
             changed: LONG_AGO - 1,
             is_stale: false,
             holds_until: f64::INFINITY,
+            fraction: None,
             goes_on: false,
             length: 0.0,
             pause: None,
@@ -262,6 +274,15 @@ impl Clock {
         }
         (self.has_begun, self.next_cycle) = (true, None);
         Ok(())
+    }
+
+    /// Execute the next calls, even if their results equal those of the latest calls.
+    pub(super) fn look_again(&mut self) {
+        self.main.is_stale = true;
+        self.next_cycle = None;
+        if let Some(thread) = &mut self.backfill {
+            thread.is_stale |= thread.has_work();
+        }
     }
 
     /// Align the phases of the threads to the first event.
@@ -455,6 +476,7 @@ impl Clock {
         let Some(thread) = &mut self.backfill else { return };
         thread.is_stale = has_changed;
         thread.holds_until = found.holds_until;
+        thread.fraction = found.fraction;
         thread.goes_on = found.puts_off;
         thread.length = found.length;
         thread.next = found.begin;
@@ -489,7 +511,7 @@ impl Clock {
         if thread.is_stale {
             return Time(thread.next);
         }
-        if thread.holds_until == f64::INFINITY {
+        if thread.holds_until == f64::INFINITY && !thread.shifts_by(thread.next) {
             return Time::NEVER;
         }
         let mut ahead = self.clone();
@@ -518,6 +540,8 @@ pub(super) struct BackfillCall {
     pub(super) started: bool,
     pub(super) puts_off: bool,
     pub(super) holds_until: f64,
+    /// The fraction of the second at which the cycle began, if it moves planned starts that are recorded.
+    pub(super) fraction: Option<f64>,
     /// Begin of the cycle.
     pub(super) begin: f64,
     /// Duration of the cycle, seconds.

@@ -351,7 +351,7 @@ fn flexible_job(scenario: &Scenario) -> Option<usize> {
 }
 
 /// Return the time limit of a job, seconds, in whole minutes as in Slurm.
-fn limit(view: View<'_>, job: u32) -> f64 {
+pub(super) fn limit(view: View<'_>, job: u32) -> f64 {
     let estimate = view.state.jobs.estimate(job);
     if estimate.is_finite() { whole_minutes(estimate) } else { YEAR }
 }

@@ -149,11 +149,32 @@ impl Slurm {
         self.findings.as_ref().map(|findings| findings.fresh())
     }
 
-    /// End a look at the findings.
-    pub fn seen(&mut self) {
+    /// Return the waiting jobs whose promised starts may differ from those at the latest look, each with the one that
+    /// it has now; NaN for none.
+    #[must_use]
+    pub fn promised(&self) -> Vec<(u32, f64)> {
+        let Some(findings) = &self.findings else { return Vec::new() };
+        let jobs = findings.left().union(findings.fresh());
+        jobs.map(|&job| (job, findings.of(job).map_or(f64::NAN, |found| found.promised))).collect()
+    }
+
+    /// End a look at the findings; gates change next at this time without an event or a call.
+    pub fn seen(&mut self, turn: Time) {
         if let Some(findings) = &mut self.findings {
-            findings.seen();
+            findings.seen(turn);
         }
+    }
+
+    /// Return the time limit of a waiting job for calls, seconds.
+    #[must_use]
+    pub fn limit_in_calls(view: View<'_>, job: u32) -> f64 {
+        entries::limit(view, job)
+    }
+
+    /// Return from when a waiting job comes too late for its reservation, −∞ if this has not begun; None if it uses none.
+    #[must_use]
+    pub fn runs_out_at(view: View<'_>, job: u32) -> Option<f64> {
+        relations::runs_out_at(view, job)
     }
 
     /// Return whether no call has had a job in its queue since it was requeued.
@@ -307,7 +328,14 @@ impl Slurm {
             let outcome = if let Some(findings) = &mut self.findings {
                 let (outcome, finding) = call.kind.find(&self.setup, &entry);
                 if self.waiting.may_start(view, job) && !matches!(outcome, EntryOutcome::Started(_)) {
-                    findings.note(job, call.number, call.kind.is_cycle(), finding);
+                    let is_cycle = call.kind.is_cycle();
+                    let planned = match outcome {
+                        EntryOutcome::Planned(start, _) => start,
+                        // Its plan begins now.
+                        EntryOutcome::Preempts(..) if is_cycle => view.now().floor(),
+                        _ => f64::NAN,
+                    };
+                    findings.note(job, (call.number, is_cycle), finding, planned);
                 }
                 outcome
             } else {
@@ -377,10 +405,12 @@ impl Slurm {
                 // The next cycle may examine another number of entries, and its parts may find another state.
                 let is_irregular = is_left || cycle.may_differ(&self.backfill_yield, backfill.tested());
                 let is_later = now.floor() + 1.0;
+                let has_moving_plans = self.findings.is_some() && relations::calendar_goes_on(view);
                 let found = BackfillCall {
                     started: call.started,
                     puts_off: backfill.puts_off(),
                     holds_until: if may_differ || is_irregular { is_later } else { backfill.holds_until() },
+                    fraction: has_moving_plans.then(|| cycle.begin.fract()),
                     begin: cycle.begin,
                     length: cycle.length(&self.backfill_yield, backfill.tested()),
                     rests: is_irregular && is_idle && !is_pending,
@@ -397,8 +427,9 @@ impl Slurm {
         for each in call.queue.get(call.next..).unwrap_or_default() {
             if self.waiting.may_start(view, each.job) {
                 let partition = view.scenario.requests.get(each.request).partition.index();
-                let finding = call.kind.left_out(&self.setup, partition, otherwise);
-                findings.note(each.job, call.number, call.kind.is_cycle(), finding);
+                let place = (partition, used_by(view.scenario, each.job));
+                let finding = call.kind.left_out(&self.setup, place, otherwise);
+                findings.note(each.job, (call.number, call.kind.is_cycle()), finding, f64::NAN);
             }
         }
     }
@@ -473,12 +504,6 @@ impl Slurm {
         given: Option<&ControllerState>,
         eligible: &[(u32, f64)],
     ) -> Result<Vec<KnownJob>, &'static str> {
-        if self.findings.is_some() {
-            return Err(
-                "explain = True; gates of waiting jobs are not recorded under the rule slurm in a run with an \
-                        initial_state; leave explain out",
-            );
-        }
         let now = view.now();
         self.prepare(view);
         self.pending = PendingChanges::default();
@@ -508,6 +533,11 @@ impl Slurm {
             };
             called.into_iter().map(known).collect()
         };
+        if let Some(findings) = &mut self.findings {
+            // No call has come upon the jobs of a state.
+            findings.enter(&self.waiting.queued());
+            self.clock.look_again();
+        }
         self.due = self.clock.next_due(now);
         Ok(known)
     }
@@ -592,7 +622,7 @@ impl SchedulingRule for Slurm {
     }
 
     fn next_due(&self) -> Time {
-        self.due
+        self.findings.as_ref().map_or(self.due, |findings| self.due.min(findings.turn()))
     }
 
     fn ages_by_calls(&self) -> bool {

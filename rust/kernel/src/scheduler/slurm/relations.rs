@@ -100,6 +100,16 @@ fn is_in_time(view: View<'_>, job: u32) -> bool {
     known.of(own, limit).is_in_time(view.now())
 }
 
+/// Return from when a waiting job comes too late for its reservation, which has begun; None if it uses none, and −∞ if
+/// it has not begun.
+pub(super) fn runs_out_at(view: View<'_>, job: u32) -> Option<f64> {
+    let known = view.state.occurrences(view.scenario)?;
+    let own = view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job))?;
+    let limit = whole_minutes(view.state.jobs.time_limit(job));
+    let span = known.next_span(own as usize, view.now()).filter(|&(begin, _)| begin <= view.now());
+    Some(span.map_or(f64::NEG_INFINITY, |(_, end)| end - limit))
+}
+
 /// Return the begin of the current occurrence of a job's reservation; −∞ if it uses none.
 fn begin_of_own(view: View<'_>, job: u32) -> f64 {
     let own = view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job));
@@ -240,6 +250,11 @@ impl Waiting {
         if let Some(calls) = &mut self.calls {
             calls.uncalled.retain(|&job| waits(job));
         }
+    }
+
+    /// Return the jobs in the queue.
+    pub fn queued(&self) -> Vec<u32> {
+        self.entered.keys().copied().collect()
     }
 
     /// Return the jobs that hold nodes.

@@ -1,9 +1,10 @@
 //! The gates of jobs under Slurm's controller (S15): what its calls found of those that fit.
 use crate::cluster::{PlacementRequest, Request};
-use crate::record::{Gate, GateKind, GateLog, NONE, SELECTION, Waiting};
+use crate::record::{Gate, GateKind, GateLog, NONE, PREEMPTED, SELECTION, Waiting};
 use crate::scheduler::Slurm;
 use crate::slurm::{Finding, Stop};
 use crate::state::View;
+use crate::time::Time;
 
 use super::Look;
 
@@ -20,6 +21,48 @@ pub(super) fn whole_requests(
         known.extend((known.len() as u32..requests.count() as u32).map(whole));
     }
     known
+}
+
+/// Return the gate of a job that is in the queue of no call.
+pub(super) fn outside_calls(view: View<'_>, rule: &Slurm, job: u32) -> Option<Gate> {
+    if Slurm::runs_out_at(view, job).is_some_and(|time| time <= view.now()) {
+        let calendar = view.scenario.calendar.as_deref();
+        let own = calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE);
+        return Some(Gate { subject: own, ..Gate::of(GateKind::OwnReservation) });
+    }
+    rule.awaits_requeue(job).then(|| Gate::of(GateKind::BeginTime))
+}
+
+/// Return when a waiting job next comes too late for its reservation, or one that fits into the way of others'.
+/// O(waiting jobs · reservations).
+pub(super) fn next_turn(view: View<'_>, log: &GateLog) -> Time {
+    let Some(known) = view.state.occurrences(view.scenario) else { return Time::NEVER };
+    let begins: Vec<f64> = (0..known.count())
+        .filter_map(|number| known.next_span(number, view.now()))
+        .map(|span| span.0)
+        .collect();
+    let mut turn = Time::NEVER;
+    let mut add = |time: f64| {
+        if time > view.now() {
+            turn = turn.min(Time(time));
+        }
+    };
+    for each in &log.waiting {
+        add(Slurm::runs_out_at(view, each.job).unwrap_or(f64::NEG_INFINITY));
+        if each.gate.is_some_and(|gate| is_found(&gate)) {
+            let limit = Slurm::limit_in_calls(view, each.job);
+            for begin in &begins {
+                add(begin - limit);
+            }
+        }
+    }
+    turn
+}
+
+/// Return whether a gate is that of a job that fits.
+fn is_found(gate: &Gate) -> bool {
+    let fits = [GateKind::NotLookedAt, GateKind::Order, GateKind::WouldDelay].contains(&gate.kind);
+    fits || (gate.kind == GateKind::Resources && [SELECTION, PREEMPTED].contains(&gate.detail))
 }
 
 impl<'a> Look<'a> {
@@ -53,19 +96,15 @@ pub(super) fn of_finding(rule: &Slurm, each: &Waiting) -> Gate {
     let Some(found) = rule.found(each.job) else { return none };
     let is_fresh = rule.fresh().is_some_and(|fresh| fresh.contains(&each.job));
     if !is_fresh {
-        let refused = Gate { detail: SELECTION, ..Gate::of(GateKind::Resources) };
-        let stands = |gate: &Gate| {
-            let fits = [GateKind::NotLookedAt, GateKind::Order, GateKind::WouldDelay].contains(&gate.kind);
-            fits || *gate == refused
-        };
         let missed = if found.by_cycle { stopped(Stop::BfInterval) } else { none };
-        return each.gate.filter(stands).unwrap_or(missed);
+        return each.gate.filter(is_found).unwrap_or(missed);
     }
     match found.finding {
         Finding::Tried => Gate { detail: SELECTION, ..Gate::of(GateKind::Resources) },
         Finding::Stopped(stop) => stopped(stop),
         Finding::Behind(subject) => Gate { subject, ..Gate::of(GateKind::Order) },
         Finding::InTheWay(subject, _) => Gate { subject, ..Gate::of(GateKind::WouldDelay) },
+        Finding::Preempted => Gate { detail: PREEMPTED, ..Gate::of(GateKind::Resources) },
     }
 }
 

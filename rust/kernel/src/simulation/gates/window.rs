@@ -1,5 +1,6 @@
 //! The gate before reservations of the machine (S14): whether a job has to be gone before one of them.
 use crate::cluster::{NodeSet, PlacementRequest};
+use crate::scheduler::Slurm;
 
 use super::Look;
 
@@ -11,7 +12,12 @@ impl Look<'_> {
 
     /// Return the nodes in others' reservations that are under way, or begin until a time.
     fn reserved_until(&self, want: &PlacementRequest<'_>, until: f64) -> NodeSet {
-        let others = self.others(want).into_iter().filter(|&(begin, _)| begin <= until);
+        self.reserved_if(want, |begin| begin <= until)
+    }
+
+    /// Return the nodes in others' reservations whose begin satisfies a condition.
+    fn reserved_if(&self, want: &PlacementRequest<'_>, counts: impl Fn(f64) -> bool) -> NodeSet {
+        let others = self.others(want).into_iter().filter(|&(begin, _)| counts(begin));
         let occurrences = want.calendar.map(|calendar| calendar.occurrences);
         let nodes = others.filter_map(|(_, number)| occurrences.map(|each| each.nodes(number)));
         NodeSet::new(nodes.flat_map(|nodes| nodes.ranges_from(0)))
@@ -34,7 +40,15 @@ impl Look<'_> {
     /// Return the reservation to come in whose way a job would be that fits, and when it begins.
     pub(super) fn in_the_way(&self, want: &PlacementRequest<'_>, under_way: &NodeSet) -> Option<(u32, f64)> {
         let (machine, now) = (&self.view.state.machine, self.view.now());
-        let closed = want.calendar?.closed_from(now);
+        let calendar = want.calendar?;
+        let closed = match self.controller {
+            // As calls see it; the sum of now and a limit may be rounded.
+            Some(_) => {
+                let limit = Slurm::limit_in_calls(self.view, want.job);
+                self.reserved_if(want, |begin| begin <= now || begin - limit <= now)
+            }
+            None => calendar.closed_from(now),
+        };
         if closed == *under_way || self.holds(machine, want, &closed) {
             return None;
         }
