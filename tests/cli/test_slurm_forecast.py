@@ -29,7 +29,8 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert "Starts of waiting jobs, from now on" in out
     assert "4_3" in out
-    assert "it depends on other jobs: afterok:1" in " ".join(out.split())
+    text = " ".join(out.split())
+    assert "dependency; Slurm: Dependency (it depends on other jobs: afterok:1)" in text
     assert "more jobs in the table" in out
     assert "note: nodes that are down or drained are out of service (2: n1, n4)" in err
 

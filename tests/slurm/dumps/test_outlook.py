@@ -10,7 +10,7 @@ import batchlab as bl
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import DumpError
 from batchlab.slurm import LiveJob, LiveState, LiveTranslation, read_configuration, read_dump, translate_dump
-from batchlab.slurm.dumps.forecast import cause_of
+from batchlab.slurm.dumps.causes import reason_in_words
 from batchlab.workload import Header
 from support.live_dumps import FOLDER, NOW
 
@@ -98,8 +98,15 @@ def test_outlook_by_hand() -> None:
     assert limits[5] is None
     planned = np.array(table["planned_start"].to_list()[:1], float)
     assert 2 * HOUR - 300 <= planned[0] <= 2 * HOUR
-    assert table["cause"][3] == "it is held by its user"
-    assert table["cause"][4] == "it depends on other jobs: afterok:2"
+    names = ("gate", "subject", "detail", "cause", "slurm_cause")
+    unseen = "the scheduler has not considered it yet"
+    assert table.select(names).rows() == [
+        ("resources", "core", "earlier", "resources: core, used by earlier jobs", unseen),
+        ("resources", "core", "overtakers", "resources: core, used by overtakers", unseen),
+        (None, None, None, "none: it starts in the next calls of the controller", unseen),
+        ("held", None, None, "held", "it is held by its user"),
+        ("dependency", None, None, "dependency", "it depends on other jobs: afterok:2"),
+    ]
 
 
 def test_limits_of_some_jobs() -> None:
@@ -129,14 +136,53 @@ def test_running_tasks_of_an_array_count() -> None:
         ("Resources", "too little is free"),
         ("QOSMaxJobsPerUserLimit", "the limit of the QOS JobsPerUserLimit"),
         ("AssocGrpCpuLimit", "its account, or one above it, has reached the limit CpuLimit"),
-        ("SomethingNew", "Slurm's reason is SomethingNew"),
+        ("ReqNodeNotAvail, UnavailableNodes:n1", "down, drained or reserved"),
+        ("SomethingNew", "SomethingNew"),
         ("", "has not considered it yet"),
     ],
 )
-def test_causes(reason: str, words: str) -> None:
+def test_reasons(reason: str, words: str) -> None:
     """Reasons of Slurm in words."""
-    assert words in cause_of(job(1, 1, HOUR, reason=reason))
-    assert not cause_of(running(1, ("n5",), HOUR))
+    assert words in reason_in_words(job(1, 1, HOUR, reason=reason))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason", "gate", "differs"),
+    [
+        ({}, "Resources", "resources: core, used by earlier jobs", False),
+        ({}, "Priority", "resources: core, used by earlier jobs", True),
+        ({"eligible_time": NOW + HOUR}, "BeginTime", "begin time", False),
+        ({"eligible_time": NOW + HOUR}, "Priority", "begin time", True),
+        ({"phase": "held", "priority": 0}, "JobHeldAdmin", "held", True),
+    ],
+)
+def test_slurm_is_named_where_it_says_something_else(
+    fields: dict[str, object], reason: str, gate: str, *, differs: bool
+) -> None:
+    """All nodes are busy: the gate is the cause, and Slurm's reason stands beside it if it differs."""
+    busy = running(1, ("n5", "n6", "n7", "n8"), HOUR)
+    made = live(busy, job(2, 8, HOUR, reason=reason, **fields))
+    found = made.outlook(limits=False)
+    assert found.select("reason", "cause").rows() == [(reason, gate)]
+    assert (found["slurm_cause"][0] is not None) == differs
+    text = " ".join(str(made.forecast(5, limits=False)).split())
+    assert (f"{gate}; Slurm: {reason} (" in text) == differs
+
+
+def test_the_subject_is_a_number_of_slurm() -> None:
+    """Tasks of an array have numbers of their own in the simulation; the outlook names them as Slurm does."""
+    array = {"array_id": 20, "array_indices": (1, 2), "submit_time": NOW - 600.0, "nodes_least": 4}
+    made = live(running(1, ("n5", "n6"), 2 * HOUR), job(20, 32, HOUR, **array), job(30, 8, 3 * HOUR))
+    found = made.outlook(limits=False)
+    assert found["slurm_id"].to_list() == ["20_1", "20_2", "30"]
+    assert found.select("subject", "cause").rows()[-1] == ("20_1", "would delay: job 20_1")
+
+
+def test_a_job_that_can_never_start() -> None:
+    """The simulation rejects what no partition can run: it has no gate, and does not start."""
+    found = live(job(2, 1000, HOUR, reason="PartitionNodeLimit")).outlook(limits=False)
+    cause = "rejected: the simulated machine can never run it"
+    assert found.select("gate", "planned_start", "cause").rows() == [(None, None, cause)]
 
 
 def test_history() -> None:

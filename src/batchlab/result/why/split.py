@@ -12,7 +12,7 @@ from batchlab.core.rules import is_finite
 from batchlab.core.units import Durations, format_duration
 from batchlab.core.vocabulary import GATES, JOB_STATES, WAIT_SPLITS, WaitSplit
 from batchlab.errors import ResultError, shown, suggest
-from batchlab.result.recorded import HELD_BY
+from batchlab.result.recorded import FREE_NODES, HELD_BY
 from batchlab.result.why.capacity import capacity_of
 from batchlab.result.why.overtakers import Dominance
 from batchlab.result.why.wait import Wait
@@ -299,6 +299,23 @@ def subject_of_gate() -> pl.Expr:
     """Return what a gate is about: its subject, or the parameter that stopped a call of the controller."""
     stop = pl.when(pl.col("gate") == "not_looked_at").then("detail")
     return pl.coalesce("subject", stop).alias("subject")
+
+
+def words_of_gate(gate: str, subject: str | None, detail: str | None) -> tuple[str, str, str]:
+    """Return the words for a gate: its name, what it is about, and what uses the nodes; both may be empty.
+
+    Parameters
+    ----------
+    gate, subject, detail
+        As in `Result.gates`.
+    """
+    used_by = (detail or "") if gate == "resources" else ""
+    about = subject or ((detail or "") if gate == "not_looked_at" else "")
+    if gate == "resources" and not about and used_by not in FREE_NODES:
+        about = "shape"
+    if about and gate in {"order", "would_delay", "promised"}:
+        about = f"job {about}"
+    return gate.replace("_", " "), about, used_by
 
 
 def _parts_by_gate(gates: pl.DataFrame) -> tuple[list[str], Whole]:

@@ -13,7 +13,7 @@ import polars as pl
 from batchlab.core import markup
 from batchlab.core.text_tables import Table, render
 from batchlab.core.units import format_count, format_duration
-from batchlab.result.recorded import FREE_NODES, TABLES
+from batchlab.result.recorded import TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES
 from batchlab.result.why.split import (
     LIMIT_PREFIX,
@@ -23,6 +23,7 @@ from batchlab.result.why.split import (
     subject_of_gate,
     waited,
     waiting_time,
+    words_of_gate,
 )
 
 if TYPE_CHECKING:
@@ -184,8 +185,7 @@ def _gates(run: Waits, total: float) -> tuple[str, list[tuple[str, ...]], str, i
     found = found.filter(pl.col("time") > 0).sort("time", descending=True, maintain_order=True)
     rows: list[tuple[str, ...]] = [("gate", "subject", "used by", "jobs", "time", "share")]
     for gate, about, by, count, time in found.head(_SHOWN_GATES).iter_rows():
-        shape = "shape" if gate == "resources" and by not in FREE_NODES else ""
-        names = gate.replace("_", " "), about or shape, by or ""
+        names = words_of_gate(gate, about, by)
         rows.append((*names, f"{count:,}", format_duration(time), _share(time, total)))
     more = len(found) - _SHOWN_GATES
     note = f"… {more:,} more, with less." if more > 0 else ""

@@ -15,11 +15,11 @@ from batchlab.core.text_tables import Table, render
 from batchlab.core.units import format_count, format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
-from batchlab.result.recorded import FREE_NODES, TABLES
+from batchlab.result.recorded import TABLES
 from batchlab.result.why.capacity import HOLDER_TITLES, capacity_of
 from batchlab.result.why.chain import chain_of
 from batchlab.result.why.overtakers import overtakers_of
-from batchlab.result.why.split import subject_of_gate
+from batchlab.result.why.split import subject_of_gate, words_of_gate
 from batchlab.workload.columns import EXEMPT_FROM_LIMITS
 
 if TYPE_CHECKING:
@@ -307,10 +307,8 @@ def _gates(why: Why) -> list[tuple[str, ...]]:
     )
     found = found.sort("time", descending=True, maintain_order=True)
     for gate, subject, by, time in found.head(_SHOWN_LINKS).iter_rows():
-        who = subject or ("shape" if gate == "resources" and by not in FREE_NODES else "")
-        who = f"job {subject}" if gate in {"order", "would_delay", "promised"} else who
         share = f"{time / why.wait:.1%}"
-        rows.append((gate.replace("_", " "), who, by or "", format_duration(time), share))
+        rows.append((*words_of_gate(gate, subject, by), format_duration(time), share))
     return rows
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from batchlab.core import text_tables
 from batchlab.core.units import format_count, format_duration
 from batchlab.errors import DumpError
+from batchlab.slurm.dumps.causes import causes_of
 from batchlab.workload.columns import TIME_LIMIT, time_limits
 
 if TYPE_CHECKING:
@@ -25,55 +26,7 @@ if TYPE_CHECKING:
     from batchlab.system import System
     from batchlab.workload import Workload
 
-__all__ = ["LiveForecast", "Outlook", "cause_of", "past_jobs", "with_past_jobs", "with_starts"]
-
-_CAUSES = {
-    "Resources": "it is the next job of a partition, and too little is free for it",
-    "Priority": "jobs with higher priority wait in its partition",
-    "": "the scheduler has not considered it yet",
-    "BeginTime": "it may not start before its begin time",
-    "Dependency": "it depends on other jobs",
-    "DependencyNeverSatisfied": "it depends on a job that did not end as required; it will never start",
-    "JobArrayTaskLimit": "as many tasks of its array run as may run at once",
-    "JobHeldUser": "it is held by its user",
-    "JobHeldAdmin": "it is held by an operator",
-    "JobHoldMaxRequeue": "it was requeued too often, and is held",
-    "Licenses": "too few licenses are free",
-    "Reservation": "its reservation has not begun, or is in use",
-    "ReservationDeleted": "its reservation was deleted",
-    "ReqNodeNotAvail": "nodes that it needs are down, drained or reserved",
-    "NodeDown": "a node that it needs is down",
-    "PartitionDown": "its partition is down",
-    "PartitionInactive": "its partition is inactive",
-    "PartitionNodeLimit": "it asks for more or fewer nodes than its partition admits",
-    "PartitionTimeLimit": "its time limit is above that of its partition",
-    "PartitionConfig": "its partition cannot run it as it is configured",
-    "BadConstraints": "no nodes meet its constraints",
-    "JobHeldFed": "it is held by the federation",
-}
-_OWNERS = {
-    "AssocGrp": "its account, or one above it, has reached the limit",
-    "AssocMax": "it is above, or its user has reached, the limit",
-    "QOSGrp": "its QOS has reached the limit",
-    "QOSMax": "it is above, or its user or account has reached, the limit of the QOS",
-    "QOSMin": "it is below the least request of the QOS:",
-}
-
-
-def cause_of(job: LiveJob) -> str:
-    """Return why a job waits, in words, by Slurm's reason; empty for a job that does not wait."""
-    if not job.waits:
-        return ""
-    if job.is_dependency_failed:
-        return _CAUSES["DependencyNeverSatisfied"]
-    if job.reason in _CAUSES:
-        words = _CAUSES[job.reason]
-        return f"{words}: {job.dependency}" if job.reason == "Dependency" and job.dependency else words
-    for start, words in _OWNERS.items():
-        if job.reason.startswith(start):
-            return f"{words} {job.reason.removeprefix(start)}"
-    return f"Slurm's reason is {job.reason}"
-
+__all__ = ["LiveForecast", "Outlook", "past_jobs", "with_past_jobs", "with_starts"]
 
 _MINUTE = 60.0
 _HORIZON = 7 * 86_400.0
@@ -83,7 +36,11 @@ _SCHEMA: dict[str, pl.DataType] = {
     "partition": pl.String(),
     "time_limit": pl.Float64(),
     "reason": pl.String(),
+    "gate": pl.String(),
+    "subject": pl.String(),
+    "detail": pl.String(),
     "cause": pl.String(),
+    "slurm_cause": pl.String(),
     "jobs_before": pl.Int64(),
     "core_hours_before": pl.Float64(),
     "planned_start": pl.Float64(),
@@ -121,7 +78,7 @@ class Beginning(Protocol):
     def with_jobs(self, jobs: pl.DataFrame) -> Workload:
         """Return a workload with other columns."""
 
-    def simulation(self, workload: Workload | None = None) -> Simulation:
+    def simulation(self, workload: Workload | None = None, *, explain: bool = False) -> Simulation:
         """Return a simulation that begins now."""
 
 
@@ -145,6 +102,7 @@ class Outlook:
         jobs, live = self._jobs, self._live
         before = self._before()
         planned = self._starts(live.workload, _HORIZON)
+        causes = self._causes()
         seen: set[int] = set()
         numbers = jobs.select("job_id", "slurm_id", TIME_LIMIT).rows()
         rows = []
@@ -158,12 +116,24 @@ class Outlook:
             rows.append(
                 (
                     *(numbers[row][0], numbers[row][1], ",".join(job.partitions) or None, numbers[row][2]),
-                    *(job.reason, cause_of(job), *before.get(row, (None, None))),
+                    *(job.reason, *causes[row], *before.get(row, (None, None))),
                     None if np.isnan(start) else max(float(start) - live.now, 0.0),
                     largest,
                 )
             )
         return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+    def _causes(self) -> dict[int, tuple[str | None, ...]]:
+        """Return the gate of each waiting job, subject and detail, and the cause in words, Slurm's last."""
+        live = self._live
+        simulation = live.simulation(explain=True)
+        simulation.run_until(live.now + live.delay)
+        ids = self._jobs.select(pl.col("job_id").cast(pl.String), "slurm_id")
+        waiting = {row: live.records[row] for row in self._waiting}
+        found = causes_of(simulation.result(), waiting, dict(ids.iter_rows()))
+        return {
+            row: (each.gate, each.subject, each.detail, str(each), each.reason) for row, each in found.items()
+        }
 
     def _is_eligible(self, row: int) -> bool:
         job = self._live.records[row]
@@ -392,8 +362,10 @@ class LiveForecast:
 
     def _causes(self) -> list[list[str]]:
         found: dict[str, list[str]] = {}
-        for slurm_id, cause in self.table.head(_SHOWN).select("slurm_id", "cause").iter_rows():
-            found.setdefault(cause, []).append(slurm_id)
+        names = ("slurm_id", "cause", "reason", "slurm_cause")
+        for slurm_id, cause, reason, words in self.table.head(_SHOWN).select(names).iter_rows():
+            own = reason if words == reason else f"{reason or 'no reason'} ({words})"
+            found.setdefault(cause if words is None else f"{cause}; Slurm: {own}", []).append(slurm_id)
         return [["jobs", "cause"], *([_listed(jobs), cause] for cause, jobs in found.items())]
 
 

@@ -230,16 +230,19 @@ class LiveTranslation:
         """Return a workload with other columns of the same jobs, such as other time limits."""
         return _workload(jobs, self.origin)
 
-    def simulation(self, workload: Workload | None = None) -> Simulation:
+    def simulation(self, workload: Workload | None = None, *, explain: bool = False) -> Simulation:
         """Return a simulation that begins now, under `policy`.
 
         Parameters
         ----------
         workload
             The jobs, if they differ from `workload` in some columns.
+        explain
+            True to record why each waiting job could not start; see `RunOptions`.
         """
         chosen = self.workload if workload is None else workload
-        return Simulation(chosen, self.system, self.policy, initial_state=self.initial_state)
+        state = self.initial_state
+        return Simulation(chosen, self.system, self.policy, explain=explain, initial_state=state)
 
     @checked(DumpError)
     def outlook(self, limits: Collection[int] | bool = True) -> pl.DataFrame:
@@ -256,8 +259,12 @@ class LiveTranslation:
         polars.DataFrame
             One row per waiting job, and per task of an array:
 
-            - ``job_id``, ``slurm_id``, ``partition``, ``time_limit`` (s), ``reason`` (Slurm's), ``cause`` (in
-              words);
+            - ``job_id``, ``slurm_id``, ``partition``, ``time_limit`` (s), ``reason`` (Slurm's);
+            - ``gate``, ``subject``, ``detail``: why it could not start after the first calls of the simulated
+              controller, as in `batchlab.Result.gates`, a job by Slurm's number; null if it starts in them,
+              or can never start.
+              ``cause``: the same in words;
+            - ``slurm_cause``: Slurm's reason in words; null if it says the same as the gate;
             - ``jobs_before``, ``core_hours_before``: eligible jobs of higher priority that share a partition,
               and their CPUs × time limits; null for a job that is held, depends on others or begins later;
             - ``planned_start``: s from now, if every job runs to its limit; null if it is not within a week;
