@@ -149,6 +149,7 @@ def test_types_name_what_the_tables_have(names: object, table: dict[str, registr
         ("rejection", vocabulary.REJECTION_REASONS),
         ("waiting", vocabulary.WAITING_REASONS),
         ("gate", vocabulary.GATES),
+        ("promise_cause", vocabulary.PROMISE_CAUSES),
         ("call_stop", vocabulary.CALL_STOPS),
         ("walltime", vocabulary.WALLTIME_ACTIONS),
         ("job_check", vocabulary.JOB_CHECKS),

@@ -958,15 +958,16 @@ def network_models() -> list[tuple[str, str, bool, list[str]]]:
     """Return the network models in order."""
 
 def rules() -> dict[str, list[RuleRow]]:
-    """Return the built-in rules by kind, `order`, `control`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
-    name, a description in one line, the publication that defines it, empty for folklore, its parameters, and the
-    network that it needs.
+    """Return the built-in rules by kind, `order`, `control`, `backfill`, `discipline`, `allocator` or `fair_share`: for each
+    the name, a description in one line, the publication that defines it, empty for folklore, its parameters, and what it
+    needs: a kind of network, or data of the jobs.
     """
 
 def names() -> dict[str, list[str]]:
     """Return names in the order of their numbers: of the states and types of jobs, of the reasons for rejection and
-    waiting, of the gates of waiting jobs, of the parameters that stop calls of Slurm's controller, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each kind of
-    change, of the kinds of external events, and of the events examined by controls of rates.
+    waiting, of the gates of waiting jobs, of the causes that move promised starts, of the parameters that stop calls of
+    Slurm's controller, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each
+    kind of change, of the kinds of external events, and of the events examined by controls of rates.
     """
 
 def share(

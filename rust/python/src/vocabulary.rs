@@ -7,7 +7,7 @@ use batchlab_kernel::control::{CONTROLS, KeyEvent};
 use batchlab_kernel::parameter::Parameter;
 use batchlab_kernel::placement::ALLOCATORS;
 use batchlab_kernel::priority::{DESCRIBED, PRIORITIES};
-use batchlab_kernel::record::{Change, GateKind};
+use batchlab_kernel::record::{Cause, Change, GateKind};
 use batchlab_kernel::scenario::{JobCheck, WallTime};
 use batchlab_kernel::scheduler::{BACKFILLING, DISCIPLINES};
 use batchlab_kernel::simulation::Agenda;
@@ -18,8 +18,8 @@ use pyo3::prelude::*;
 
 use crate::parameter::ParameterRow;
 
-/// A rule: its name, its description, the publication that defines it, if any, its parameters, and the network that it
-/// needs: `network`, `torus`, or none.
+/// A rule: its name, its description, the publication that defines it, if any, its parameters, and what it needs: an
+/// allocator a `network` or a `torus`, an order `nodes`, `formula` or `columns`, or nothing.
 #[derive(IntoPyObject)]
 pub struct Rule {
     name: &'static str,
@@ -34,22 +34,29 @@ impl Rule {
         Self { name, summary, source, parameters: Vec::new(), needs: "" }
     }
 
+    fn needing(self, needs: &'static str) -> Self {
+        Self { needs, ..self }
+    }
+
     fn with(self, parameters: Vec<Parameter>) -> Self {
         Self { parameters: parameters.into_iter().map(ParameterRow::from).collect(), ..self }
     }
 }
 
-/// Return the built-in rules by kind, `order`, `control`, `backfill`, `discipline`, `allocator` or `fair_share`: for each the
-/// name, a description in one line, the publication that defines it, empty for folklore, its parameters, and the
-/// network that it needs.
+/// Return the built-in rules by kind, `order`, `control`, `backfill`, `discipline`, `allocator` or `fair_share`: for each
+/// the name, a description in one line, the publication that defines it, empty for folklore, its parameters, and what it
+/// needs: a kind of network, or data of the jobs.
 #[pyfunction]
 pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
     BTreeMap::from([
         ("order", {
-            let keys = PRIORITIES.iter().map(|rule| Rule::new(rule.name, rule.summary, rule.source));
-            let described = DESCRIBED
+            let keys = PRIORITIES
                 .iter()
-                .map(|rule| Rule::new(rule.name, rule.summary, rule.source).with((rule.parameters)()));
+                .map(|rule| Rule::new(rule.name, rule.summary, rule.source).needing(rule.needs.name()));
+            let described = DESCRIBED.iter().map(|rule| {
+                let row = Rule::new(rule.name, rule.summary, rule.source).needing(rule.needs.name());
+                row.with((rule.parameters)())
+            });
             keys.chain(described).collect()
         }),
         (
@@ -76,7 +83,7 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
                 .iter()
                 .map(|entry| {
                     let rule = Rule::new(entry.name, entry.summary, entry.source).with(entry.parameters());
-                    Rule { needs: entry.needs.name(), ..rule }
+                    rule.needing(entry.needs.name())
                 })
                 .collect(),
         ),
@@ -85,8 +92,9 @@ pub fn rules() -> BTreeMap<&'static str, Vec<Rule>> {
 }
 
 /// Return names in the order of their numbers: of the states and types of jobs, of the reasons for rejection and
-/// waiting, of the gates of waiting jobs, of the parameters that stop calls of Slurm's controller, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each kind of
-/// change, of the kinds of external events, and of the events examined by controls of rates.
+/// waiting, of the gates of waiting jobs, of the causes that move promised starts, of the parameters that stop calls of
+/// Slurm's controller, of the options `walltime`, `job_check` and `order_at_instant`, of the observer methods for each
+/// kind of change, of the kinds of external events, and of the events examined by controls of rates.
 #[pyfunction]
 pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
@@ -96,6 +104,7 @@ pub fn names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("rejection", Rejection::ALL.iter().map(|reason| reason.name()).collect()),
         ("waiting", Reason::NAMED.iter().map(|(name, _)| *name).collect()),
         ("gate", GateKind::NAMES.iter().map(|(name, _)| *name).collect()),
+        ("promise_cause", Cause::NAMES.iter().map(|(name, _)| *name).collect()),
         ("call_stop", Stop::NAMES.iter().map(|(name, _)| *name).collect()),
         ("walltime", WallTime::NAMES.iter().map(|(name, _)| *name).collect()),
         ("job_check", JobCheck::NAMES.iter().map(|(name, _)| *name).collect()),

@@ -28,7 +28,7 @@ from batchlab.core.late import workload_calendar_time as calendar_time
 from batchlab.core.late import workload_swf as swf
 from batchlab.options import RunOptions
 from batchlab.options.run_inputs import RunInputs
-from batchlab.policy.kernel import OF_COLUMNS
+from batchlab.policy.registry import ORDERS
 from batchlab.result.summary import blocks, how_it_was_run, submitted
 from batchlab.result.unused_by_policy import unused_by_policy
 from batchlab.result.warnings import LogFacts, warnings_by, warnings_of_log
@@ -75,8 +75,8 @@ def plain_run(request: RunRequest) -> bool:
 
     policy = request.policy
     described = request.machine.described
-    asks_tables = policy.order_name in OF_COLUMNS or policy.predictor != "requested"
-    if asks_tables or policy.slurm is not None or not policy.is_named:
+    is_built_in = policy.is_named and policy.slurm is None
+    if not is_built_in or ORDERS[policy.order_name].needs or policy.predictor != "requested":
         return False
     log = _read(request)
     if log is None or not log.facts["kept"]:

@@ -31,7 +31,7 @@ from batchlab.core.vocabulary import INTERNAL_EVENTS
 from batchlab.errors import BatchlabError, PolicyError, WorkloadError
 from batchlab.options import RunOptions
 from batchlab.options.run_inputs import RunInputs
-from batchlab.policy.kernel import OF_COLUMNS
+from batchlab.policy.registry import ORDERS
 from batchlab.result.summary import blocks, how_it_was_run
 from batchlab.result.unused_by_policy import unused_by_policy
 from batchlab.result.warnings import LogFacts, no_jobs, warnings_by, warnings_of_log
@@ -277,7 +277,7 @@ def stream(request: RunRequest) -> None:
     if not policy.is_named:
         raise wrong_usage(f"runs built-in policies; {policy} is written in Python. Leave it out.", "--stream")
     described = request.machine.described
-    needing = [f"order {policy.order_name}"] if policy.order_name in OF_COLUMNS - {"expression"} else []
+    needing = [] if ORDERS[policy.order_name].needs in {"", "formula"} else [f"order {policy.order_name}"]
     needing += [] if policy.predictor == "requested" else [f"predictor {policy.predictor}"]
     if needing:
         raise wrong_usage(f"has no table of jobs, which the {needing[0]} goes by. Leave it out.", "--stream")
@@ -324,7 +324,7 @@ def _check_streamable(system: System) -> None:
     found = not_streamed(system)
     if found:
         raise wrong_usage(
-            f"does not know {', '.join(found)} yet; the system has some. Leave it out.", "--stream"
+            f"does not know {', '.join(found)} yet, which the system has. Leave it out.", "--stream"
         )
 
 

@@ -157,7 +157,8 @@ class Rule:
     parameters
         Its own parameters, by name.
     needs
-        The network that it needs: ``"network"``, ``"torus"``, or empty.
+        What it needs, if anything. An allocator: ``"network"`` or ``"torus"``. An order: ``"nodes"``, the
+        least number of nodes of each job; ``"formula"``, the columns in its formula; ``"columns"``, others.
     """
 
     summary: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from batchlab.system import System
 
 
-__all__ = ["CRITICAL", "KEY_COLUMN", "OF_COLUMNS", "SCORE_COLUMN", "policy_names", "takes_now"]
+__all__ = ["CRITICAL", "KEY_COLUMN", "SCORE_COLUMN", "policy_names", "takes_now"]
 
 CRITICAL = ("mic", "gpu")
 """Scarce resources that the allocator ``balanced`` saves, if the system has them."""
@@ -31,9 +31,6 @@ KEY_COLUMN = "order_key"
 
 SCORE_COLUMN = "score"
 """Column with the scores of the order ``sbp``."""
-
-OF_COLUMNS = frozenset({"expression", "sbp", "multifactor", "sjf_node_hours", "ljf_node_hours"})
-"""Orders that need columns of jobs which a run under another order does not have."""
 
 
 def policy_names(policy: Policy, seed: int, system: System) -> PolicyNames:

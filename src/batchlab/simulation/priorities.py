@@ -10,6 +10,7 @@ import polars as pl
 from batchlab.accounting.fair_share import AccountTree
 from batchlab.errors import PolicyError, SystemDescriptionError, WorkloadError, shown, suggest
 from batchlab.policy.orders import Multifactor
+from batchlab.policy.registry import ORDERS
 from batchlab.system import FairShare
 from batchlab.workload.dependencies import ARRAY_ID
 from batchlab.workload.requests import amounts
@@ -48,7 +49,6 @@ __all__ = [
 ]
 
 
-_NODE_HOURS = frozenset({"sjf_node_hours", "ljf_node_hours"})
 _NOTHING = 2**32 - 1
 _USUAL_PERIOD = 300.0
 # The part of a system that a weight requires.
@@ -71,7 +71,8 @@ def calculation_period(policy: Policy, options: RunOptions) -> float | None:
 def node_counts(workload: Workload, system: System, policy: Policy) -> Values | None:
     """Return the minimum number of nodes of each job, if the order uses it."""
     rule = _rule(policy)
-    if policy.order_name not in _NODE_HOURS and (rule is None or not rule.job_size):
+    goes_by_nodes = isinstance(policy.order, str) and ORDERS[policy.order_name].needs == "nodes"
+    if not goes_by_nodes and (rule is None or not rule.job_size):
         return None
     return Admission(workload, system).nodes
 

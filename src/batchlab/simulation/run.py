@@ -11,8 +11,9 @@ import polars as pl
 from batchlab import _kernel
 from batchlab.errors import PolicyError, SimulationError
 from batchlab.observer.steps import too_many
-from batchlab.policy.kernel import OF_COLUMNS, policy_names
+from batchlab.policy.kernel import policy_names
 from batchlab.policy.policy import as_policy
+from batchlab.policy.registry import ORDERS
 from batchlab.result.result import Result
 from batchlab.seam.view import Columns
 from batchlab.simulation.beginning import begin_in, present_state
@@ -219,7 +220,7 @@ class Run:
         PolicyError
             If the policy needs inputs that this run does not have.
         """
-        if not policy.is_named or policy.order_name in OF_COLUMNS:
+        if not policy.is_named or ORDERS[policy.order_name].needs:
             rule = (
                 "a look ahead goes on under its own policy, or a built-in one whose order asks for no columns"
             )

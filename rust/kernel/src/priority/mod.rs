@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::workload::{PlaceAttributes, value_of};
 
 pub use formula::Expression;
-pub use registry::{DESCRIBED, Described, Entry, PRIORITIES, named};
+pub use registry::{DESCRIBED, Described, Entry, Needs, PRIORITIES, named};
 pub use service_order::ServiceOrder;
 
 /// The names that a formula may use, followed by the workload's own columns.

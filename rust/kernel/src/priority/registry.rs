@@ -5,6 +5,32 @@ use super::{Candidate, Priority};
 use crate::accounting::JobSize;
 use crate::parameter::{Parameter, Value, above_0_to, seed, text, up_to_2_53, word};
 
+/// What the keys of an order need, in addition to a job's submission, estimate and tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing.
+    Nothing,
+    /// The least number of nodes of each job, which follows from the request of each job.
+    Nodes,
+    /// The columns that its formula names.
+    Formula,
+    /// Columns of jobs that only some workloads have.
+    Columns,
+}
+
+impl Needs {
+    /// The name; empty if nothing is needed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Nodes => "nodes",
+            Self::Formula => "formula",
+            Self::Columns => "columns",
+        }
+    }
+}
+
 /// An order: its name, description, source, and key.
 pub struct Entry {
     /// The name in spec strings.
@@ -15,6 +41,8 @@ pub struct Entry {
     pub source: &'static str,
     /// True if keys change with time.
     pub changes_with_time: bool,
+    /// What the key needs.
+    pub needs: Needs,
     /// The key, smallest first.
     pub key: fn(&Candidate<'_>) -> f64,
 }
@@ -27,15 +55,15 @@ const CARASTAN: &str = "D. Carastan-Santos, R. Y. de Camargo: Obtaining dynamic 
                         machine learning. SC'17";
 
 const fn fixed(name: &'static str, summary: &'static str, key: fn(&Candidate<'_>) -> f64) -> Entry {
-    Entry { name, summary, source: "", changes_with_time: false, key }
+    Entry { name, summary, source: "", changes_with_time: false, needs: Needs::Nothing, key }
 }
 
 const fn learned(name: &'static str, summary: &'static str, key: fn(&Candidate<'_>) -> f64) -> Entry {
-    Entry { name, summary, source: CARASTAN, changes_with_time: false, key }
+    Entry { name, summary, source: CARASTAN, changes_with_time: false, needs: Needs::Nothing, key }
 }
 
 const fn utility(name: &'static str, summary: &'static str, key: fn(&Candidate<'_>) -> f64) -> Entry {
-    Entry { name, summary, source: TANG, changes_with_time: true, key }
+    Entry { name, summary, source: TANG, changes_with_time: true, needs: Needs::Nothing, key }
 }
 
 /// All orders without a parameter; `random` and `expression` have one.
@@ -56,6 +84,7 @@ pub const PRIORITIES: [Entry; 16] = [
         summary: "fewest node-hours (requested time × nodes) first",
         source: OBAIDA,
         changes_with_time: false,
+        needs: Needs::Nodes,
         key: |job| job.estimate * job.nodes(),
     },
     Entry {
@@ -63,6 +92,7 @@ pub const PRIORITIES: [Entry; 16] = [
         summary: "most node-hours (requested time × nodes) first",
         source: OBAIDA,
         changes_with_time: false,
+        needs: Needs::Nodes,
         key: |job| -(job.estimate * job.nodes()),
     },
     fixed("smallest", "fewest processors first", |job| job.processors()),
@@ -72,6 +102,7 @@ pub const PRIORITIES: [Entry; 16] = [
         summary: "the queue with the highest priority first; first come, first served in each queue",
         source: OBAIDA,
         changes_with_time: false,
+        needs: Needs::Nothing,
         key: |job| -job.queue_priority(),
     },
     utility("wfp3", "largest (wait / requested time)³ × processors first", |job| {
@@ -113,6 +144,8 @@ pub struct Described {
     pub summary: &'static str,
     /// The publication, if any.
     pub source: &'static str,
+    /// What its keys need.
+    pub needs: Needs,
     /// Its parameters.
     pub parameters: fn() -> Vec<Parameter>,
 }
@@ -158,30 +191,35 @@ pub const DESCRIBED: [Described; 5] = [
         name: "random",
         summary: "a random order, the same for the same seed: random(7)",
         source: "",
+        needs: Needs::Nothing,
         parameters: seed_of_random,
     },
     Described {
         name: "expression",
         summary: "smallest value of a formula first: expression(\"requested_time * tasks - wait_time\")",
         source: "",
+        needs: Needs::Formula,
         parameters: formula,
     },
     Described {
         name: "sbp",
         summary: "largest score (a column of the jobs) first, growing as jobs wait: sbp(growth=0.1)",
         source: OBAIDA,
+        needs: Needs::Columns,
         parameters: growth,
     },
     Described {
         name: "multifactor",
         summary: "largest weighted sum of age, size, fair share and other factors first: multifactor(age=1000)",
         source: "Slurm's manual: Multifactor Priority Plugin",
+        needs: Needs::Columns,
         parameters: of_multifactor,
     },
     Described {
         name: "reject",
         summary: "rejects every job: the bare cost of the simulator",
         source: "",
+        needs: Needs::Nothing,
         parameters: Vec::new,
     },
 ];

@@ -30,6 +30,29 @@ pub enum Cause {
     Start = 1 << 7,
 }
 
+impl Cause {
+    /// The causes by name, in the order of their bits.
+    pub const NAMES: [(&str, Self); 8] = [
+        ("end", Self::End),
+        ("arrival", Self::Arrival),
+        ("job", Self::Job),
+        ("node", Self::Node),
+        ("limit", Self::Limit),
+        ("reservation", Self::Reservation),
+        ("scheduler", Self::Scheduler),
+        ("start", Self::Start),
+    ];
+}
+
+// A name stands at the place of its bit.
+const _: () = {
+    let mut place = 0;
+    while place < Cause::NAMES.len() {
+        assert!(Cause::NAMES[place].1 as u8 == 1 << place);
+        place += 1;
+    }
+};
+
 /// Several causes, and their job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Causes {
