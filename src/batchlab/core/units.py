@@ -92,7 +92,9 @@ class Quantities(str):
 
     def __new__(cls, *parts: str | float) -> Self:
         """Join the parts; parts that are quantities of this kind themselves keep their numbers."""
-        pieces = tuple(piece for each in parts for piece in _pieces(each, cls))
+        pieces = tuple(
+            piece for each in parts for piece in (each.parts if isinstance(each, cls) else (each,))
+        )
         texts = (each if isinstance(each, str) else cls.written(each, cls.form_of([each])) for each in pieces)
         made = super().__new__(cls, "".join(texts))
         made._parts = pieces
@@ -100,6 +102,11 @@ class Quantities(str):
 
     def __getnewargs__(self) -> tuple[str | float, ...]:  # type: ignore[override]
         """Return the arguments of a copy."""
+        return self._parts
+
+    @property
+    def parts(self) -> tuple[str | float, ...]:
+        """The numbers, and the texts between them."""
         return self._parts
 
     @property
@@ -120,10 +127,6 @@ class Quantities(str):
     def written(cls, number: float, form: object) -> str:
         """Write a number in a form."""
         raise NotImplementedError
-
-
-def _pieces(part: str | float, kind: type[Quantities]) -> tuple[str | float, ...]:
-    return part.__getnewargs__() if isinstance(part, kind) else (part,)
 
 
 class Durations(Quantities):
