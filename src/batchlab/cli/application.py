@@ -56,18 +56,23 @@ def _batchlab(
         typer.echo(context.get_help(), nl=False)
 
 
+def _named_only() -> None:
+    """Stand in for a command that the words do not name."""
+
+
 def command_of(name: str) -> Any:  # noqa: ANN401  # a function, or a group of commands
     """Import a command."""
     return getattr(import_module(f"batchlab.cli.{HOMES.get(name, name)}"), name)
 
 
 def application(words: list[str]) -> typer.Typer:
-    """Build the application: with the command that the words name, or with all commands.
+    """Build the application: with the command that the words name, with the names of all, or with all.
 
     Parameters
     ----------
     words
-        Words after the command's name.
+        Words after the command's name. If none is the name of a command, the commands are not imported but
+        only named, for ``--version``, for the suggestion of a name and for completions.
 
     Returns
     -------
@@ -82,8 +87,11 @@ def application(words: list[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback(invoke_without_command=True)(_batchlab)
-    # A misspelt name is compared with the names of all commands.
     named = words or completed_words()
+    if named and COMMANDS.keys().isdisjoint(named):
+        for name, line in COMMANDS.items():
+            made.command(name, help=line)(_named_only)
+        return made
     for name in named[:1] if named and named[0] in COMMANDS else COMMANDS:
         command = command_of(name)
         if isinstance(command, typer.Typer):
@@ -151,8 +159,17 @@ def _named(command: Any, words: list[str]) -> tuple[list[str], CommandOptions]: 
 
 
 def _prepare_help(command: Any) -> None:  # noqa: ANN401  # typer brings its own click
-    """Set the layout of the help of a command and its subcommands, and keep the brackets in the texts."""
-    command.format_help = partial(_format_help, command.format_help)
+    """Set the layout of the help of a command and its subcommands, for when it is shown."""
+    command.format_help = partial(_format_help, command, command.format_help)
+    for each in getattr(command, "commands", {}).values():
+        _prepare_help(each)
+
+
+def _format_help(command: Any, own: Callable[[Any, Any], None], ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
+    """Print the help of a command, and keep the brackets in its texts."""
+    from batchlab.cli.help_layout import install  # noqa: PLC0415  # slow, and only help needs it
+
+    install()
     for parameter in command.params:
         default = getattr(parameter, "show_default", None)
         if isinstance(default, str):
@@ -162,13 +179,4 @@ def _prepare_help(command: Any) -> None:  # noqa: ANN401  # typer brings its own
         if getattr(parameter, "help", None):
             # As in "[default: all jobs]".
             parameter.help = _TAG.sub(r"\\[", parameter.help)
-    for each in getattr(command, "commands", {}).values():
-        _prepare_help(each)
-
-
-def _format_help(own: Callable[[Any, Any], None], ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
-    """Print the help of a command."""
-    from batchlab.cli.help_layout import install  # noqa: PLC0415  # slow, and only help needs it
-
-    install()
     own(ctx, formatter)
