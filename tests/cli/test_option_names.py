@@ -3,50 +3,76 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
 
+import batchlab as bl
 from batchlab.cli import main
 from batchlab.cli.application import application
 from batchlab.cli.plot import plot_kinds
 from batchlab.cli.wording import CommandOptions
 from batchlab.errors import Argument, ResultError
+from batchlab.monitor import runs
 from cli.conftest import LOG
+from cli.test_slurm_forecast import DUMPS
+from support.small_centre import configured, log_of, submitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-BAD = ("nan", "x")
+BAD = ("nan", "x", "-1", "")
 TARGET = "allreduce(size=1024), tasks=2, requested_time=60"
 # Why a plot refuses a run before it looks at an option.
 NOT_RECORDED = ("not recorded", "has no observations", "was not sensed")
+CLUSTER = ["--nodes", "8", "--mode", "model", "--duration", "10"]
 # Words by which each command gets as far as to the value of its option.
 BASES = {
     "run": ["run", "small.swf", "--nodes", "8"],
     "compare": ["compare", "small.swf", "--nodes", "8"],
     "experiment": ["experiment", "small.toml"],
     "demo": ["demo", "--jobs", "20"],
+    "elastisim": ["elastisim", "project/input/configuration.json", "--algorithm", "project/algorithm.py"],
     "forecast": ["forecast", "small.swf", "--nodes", "8", "--at", "5"],
     "generate": ["generate", "--like", "small.swf", "--jobs", "9", "--out", "made.swf"],
     "mix": ["mix", "small.swf", "--target", TARGET, "--out", "mixed.csv"],
+    "platform": ["platform", "cielo"],
     "report": ["report", "run", "--out", "report.html"],
     "why": ["why", "run"],
     "adequacy": ["adequacy", "run", "run"],
+    "vnodes": ["vnodes", "log.csv", "--conf", "now", *CLUSTER],
+    "watch": ["watch"],
+    "bundle make": ["bundle", "make", "run", "--out", "made.zip"],
+    "bundle check": ["bundle", "check", "packed.zip"],
+    "slurm check": ["slurm", "check", "now"],
+    "slurm fit": ["slurm", "fit", "log.csv", "--conf", "now", "--trials", "1", "--seeds", "1"],
+    "slurm what-if": ["slurm", "what-if", "log.csv", "--conf", "now", "--resamples", "9", "--seeds", "1"],
+    "slurm forecast": ["slurm", "forecast", *DUMPS, "--samples", "9"],
+    "systems list": ["systems", "list"],
+    "traces list": ["traces", "list"],
 }
 # Options that listen or print while a simulation lasts.
-LEFT_OUT = {"--serve", "--host", "--port", "--live", "--pace", "--mirror"}
+LEFT_OUT = {"--serve", "--host", "--port", "--live", "--pace"}
 # Assignments, calls and values as only a program writes them.
 OF_PYTHON = re.compile(r"\b[a-z_]+='|\b[a-z_]+=True|\bsimulate\(|\brun_until\(|\bNone\b")
 
 
+def commands() -> Iterator[tuple[str, Any]]:
+    """Yield each command but `plot`, which has kinds, and one that only fetches from the Internet."""
+    root: Any = typer.main.get_command(application([]))
+    for name, command in root.commands.items():
+        for sub, each in (getattr(command, "commands", None) or {"": command}).items():
+            if name not in {"plot", "traces fetch"}:
+                yield f"{name} {sub}".strip(), each
+
+
 def options() -> Iterator[tuple[str, str]]:
-    """Yield each option with a value of each command in `BASES`, and of each kind of plot."""
-    commands: Any = typer.main.get_command(application([]))
-    for name in BASES:
-        for parameter in commands.commands[name].params:
+    """Yield each option with a value of each command, and of each kind of plot."""
+    for name, command in commands():
+        for parameter in command.params:
             takes_value = parameter.param_type_name == "option" and not parameter.is_flag
             if takes_value and parameter.opts[0] not in LEFT_OUT:
                 yield name, parameter.opts[0]
@@ -58,12 +84,15 @@ def options() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a run with what most plots show."""
+    """Write a run with what most plots show, a packed run, and a project of ElastiSim."""
     folder = tmp_path_factory.mktemp("written")
     (folder / "small.swf").write_text(LOG)
     words = ["--nodes", "8", "--policy", "easy", "--explain", "--power", "idle=9"]
     assert main(["run", str(folder / "small.swf"), *words, "--out", str(folder / "run")]) == 0
-    return folder / "run"
+    assert main(["bundle", "make", str(folder / "run"), "--out", str(folder / "packed.zip")]) == 0
+    shutil.copytree(Path(__file__).parents[2] / "examples/elastisim", folder / "project")
+    log_of(submitted(150, load=0.6), bl.twin.read_twin(configured(folder / "now")), folder / "log.csv")
+    return folder
 
 
 @pytest.mark.parametrize(("name", "option"), list(options()))
@@ -77,16 +106,18 @@ def test_errors_name_the_option(  # noqa: PLR0917  # fixtures
 ) -> None:
     """Whatever value is refused."""
     monkeypatch.chdir(specification.parent)
-    (specification.parent / "run").symlink_to(written)
+    monkeypatch.setenv(runs.RUNTIME_VARIABLE, str(specification.parent / "runtime"))
+    for each in ("run", "now", "log.csv", "project", "packed.zip"):
+        (specification.parent / each).symlink_to(written / each)
     command, _, kind = name.partition(" ")
-    base = BASES[command] if not kind else ["plot", kind, "run", "--out", "a.png"]
+    base = BASES[name] if command != "plot" else ["plot", kind, "run", "--out", "a.png"]
     for value in BAD:
         code = main([*base, option, value])
         said = capsys.readouterr().err
         if code == 0 or any(each in said for each in NOT_RECORDED):
             continue
-        assert option in said, said
-        assert not OF_PYTHON.search(said.replace(value, "")), said
+        assert option in said, (value, said)
+        assert not OF_PYTHON.search(said.replace(value, "") if value else said), said
 
 
 @pytest.mark.parametrize(

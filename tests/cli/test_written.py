@@ -218,7 +218,7 @@ def test_why_all_jobs_waited(folders: list[str], capsys: pytest.CaptureFixture[s
         (["plot", "gantt", "fcfs", "easy", "-o", "a.png"], "this plot shows one. Pass --policy."),
         (["plot", "wait", "fcfs", "-o", "nowhere/a.png"], "is no directory"),
         (["report", "fcfs", "-o", "nowhere/page.html"], "is no file in a directory that is there"),
-        (["why", "fcfs", "9999"], "job_id = 9999: no job of this run has this number"),
+        (["why", "fcfs", "9999"], "JOB: 9999: no job of this run has this number"),
         (["why", "fcfs", "--by", "usr"], "--by: 'usr'; must be 'size' or a column of the jobs"),
         (["why", "fcfs", "--of", "gates"], "run it again with --explain."),
         (["why", "fcfs", "2", "--by", "user_id"], "--by: is for all jobs"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal  # typer reads the ann
 import typer
 
 from batchlab.cli.declared_options import takes_reading_options
-from batchlab.cli.failure import check_page, wrong_usage
+from batchlab.cli.failure import check_page, naming, wrong_usage
 from batchlab.cli.options import (
     FormatOption,
     whole_number,
@@ -102,8 +102,15 @@ def adequacy(
         outputs.protect_set(folder)
     for given in filter(lambda each: not Path(each).exists(), repeated):
         raise wrong_usage(f"{given} is not there; give seconds, or the folder of a run.", "--reference")
+    with naming("--reference"):
+        for each in {*repeated} - {str(real), str(model)}:
+            # Raise if it is a folder without a run.
+            stream.is_log(each)
     options = _options([str(real), str(model), *repeated], reading.given)
-    runs: Mapping[str, Source] = {path: measure.read(path, **given) for path, given in options.items()}
+    compared = {path: measure.read(path, **options[path]) for path in (str(real), str(model))}
+    with naming("--reference"):
+        others = {path: measure.read(path, **options[path]) for path in repeated if path not in compared}
+    runs: Mapping[str, Source] = compared | others
     _check_jobs(runs)
     comparison = measure.compare(
         runs[str(real)],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from batchlab.cli.declared_options import takes_reading_options
-from batchlab.cli.failure import at_least_one, check_directory, is_pace, wrong_usage
+from batchlab.cli.failure import at_least_one, check_directory, is_in_directory, is_pace, naming, wrong_usage
 from batchlab.cli.guarded import check_named
 from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
@@ -31,9 +31,9 @@ from batchlab.cli.options import (  # typer reads the annotations
 from batchlab.cli.output import print_answer, print_result, progress_bar
 from batchlab.cli.process import peak_memory, wait_no_longer
 from batchlab.cli.recognised import check_kind
-from batchlab.cli.request import LogRequest, MachineRequest, located, machine_for, read_log
+from batchlab.cli.request import LogRequest, MachineRequest, located, machine_for, python_files, read_log
 from batchlab.core.late import bridge_elastisim as bridge
-from batchlab.core.late import core_outputs, policy_policy
+from batchlab.core.late import core_outputs, policy_load, policy_policy
 from batchlab.core.late import monitor as batchlab_monitor
 from batchlab.core.late import result_manifest as manifest
 from batchlab.core.late import slurm_virtual as slurm
@@ -84,7 +84,10 @@ _Protocol = Annotated[
 ]
 _Replay = Annotated[Path | None, existing_file("Use the replies of a transcript instead of an algorithm.")]
 _Record = Annotated[
-    Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write a transcript of this run.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", dir_okay=False, callback=is_in_directory, help="Write a transcript of this run."
+    ),
 ]
 _Timeout = Annotated[
     float,
@@ -312,10 +315,9 @@ def vnodes(
     log = LogRequest.of(located(trace), reading)
     configuration = slurm.read_configuration(conf)
     time = slurm.clock_of(clock)
-    model = None if mode == "real" else policy or policy_policy.CONFIGURED
-    if policy is not None:
-        # Check the policy before Slurm is run.
-        policy_policy.as_policy(policy)
+    # Check the policy before Slurm is run.
+    with naming("--policy"):
+        model = policy_load.policy_of(policy or policy_policy.CONFIGURED)
     workload = read_log(log, None if nodes is not None else _system(configuration))
     machine = _machine(configuration, log, MachineRequest(None, nodes, cores), workload)
     jobs = slurm.submissions(workload, configuration, nodes=machine, duration=duration)
@@ -331,23 +333,28 @@ def vnodes(
         stream = slurm.planned_stream(jobs) if real is None else real.jobs
         # Jobs that Slurm recorded have ended at their time limits already.
         walltime: WalltimeAction = "kill" if real is None else "run"
-        simulated = model and slurm.run_model(
-            stream,
-            machine,
-            configuration,
-            model,
-            reservations=() if real is None else real.reservations,
-            origin=None if real is None else real.origin,
-            measured=None if real is None else real.measured,
-            walltime=walltime,
-            seed=seed,
+        simulated = (
+            None
+            if mode == "real"
+            else slurm.run_model(
+                stream,
+                machine,
+                configuration,
+                model,
+                reservations=() if real is None else real.reservations,
+                origin=None if real is None else real.origin,
+                measured=None if real is None else real.measured,
+                walltime=walltime,
+                seed=seed,
+            )
         )
-        return slurm.Outcome(jobs, machine, real, simulated or None, notes, time.name)
+        return slurm.Outcome(jobs, machine, real, simulated, notes, time.name)
 
     outcomes = [outcome() for _ in range(repeat)]
     found: Outcome | Repeated = outcomes[0] if repeat == 1 else slurm.Repeated(outcomes)
     if out is not None:
         inputs = {"trace": log.trace, "configuration": conf / "slurm.conf"}
+        inputs |= python_files([] if policy is None else [policy], [])
         found.write(out, inputs=inputs, command=cast("str", context.obj))
     # Each of several runs has its own directory.
     folders = [("written to", f"{out}: run-1 to run-{repeat}")] if out is not None and repeat > 1 else []

@@ -253,6 +253,8 @@ def _located(parameter: typer.CallbackParam, value: Path | None) -> Path | None:
 
     with naming(parameter.opts[0]):
         file = Path(read.located(_read_once(parameter, value) or value))
+    if file.is_dir() and not (file / "slurm.conf").is_file():
+        raise typer.BadParameter(f"{str(file)!r} is a folder without slurm.conf; name a file")
     if not file.exists() and not str(file).startswith("platform:"):
         raise typer.BadParameter(f"File {str(file)!r} does not exist.{beside(file)}")
     recognised.check_kind(file, "--system", "system", "platform", "slurm")

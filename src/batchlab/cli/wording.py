@@ -24,6 +24,7 @@ SPELLED: Mapping[str, str] = MappingProxyType(
         "end": "to",
         "colour_by": "by",
         "time": "at",
+        "job_id": "job",
         "start_time": "origin",
         "results": "folders",
         "request_limits['min']": "least",

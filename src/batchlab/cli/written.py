@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from batchlab.cli.failure import beside, check_report, is_in_directory, wrong_usage
+from batchlab.cli.failure import beside, check_report, is_in_directory, naming, wrong_usage
 from batchlab.cli.options import policy_spec, system_file
 from batchlab.cli.output import warn, width
 from batchlab.cli.recognised import check_kind
@@ -307,6 +307,9 @@ def _other(count: int) -> str:
 
 def _print_repeated(bundle: Bundle, policy: str | None) -> int:
     """Repeat a run, print how many jobs agree, and return the number of the others."""
+    if policy is not None:
+        with naming("--policy"):
+            load.policy_of(policy)
     differing = bundle.repeat(policy)
     jobs = bundle.result.jobs.height
     all_jobs = format_count(jobs, "job has", "jobs have")

@@ -131,7 +131,7 @@ def test_the_release_is_the_newest_with_all_keys(tmp_path: Path) -> None:
     )
     assert refused(SMALL + "TLSType=tls/none", tmp_path, version="22.05") == (
         "slurm.conf:4: TLSType is a key since 24.11, and this is read as 22.05. "
-        "Pass a later version, take it out, or pass unknown='keep'."
+        "Read it as a later release, or take it out; batchlab slurm check lists all such keys."
     )
     kept = read(SMALL + "TLSType=tls/none", tmp_path, version="22.05", unknown="keep")
     (entry,) = [each for each in bl.slurm.Report.of(kept).entries if each.name == "TLSType"]

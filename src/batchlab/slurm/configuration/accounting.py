@@ -397,7 +397,7 @@ def _setting_of(
         refuse(
             place,
             f"{one_line(name)} is not a key of {what}.{question} "
-            "Take it out, or pass unknown='keep' to list it.",
+            "Take it out. batchlab slurm check lists all such keys.",
         )
     unknown.append(UnknownKey(name, value, place, subject, near))
     return None

@@ -15,6 +15,7 @@ from batchlab.errors import BridgeError, SystemDescriptionError
 from batchlab.policy.policy import CONFIGURED, as_policy
 from batchlab.simulation.simulation import simulate
 from batchlab.slurm.configuration.nodes import GenericResource
+from batchlab.slurm.translation.translation import translate
 from batchlab.slurm.virtual.configuration import Node
 from batchlab.slurm.virtual.controller_log import Measured
 from batchlab.slurm.virtual.handed_on import MODELLED
@@ -133,6 +134,9 @@ def system_of(nodes: Sequence[Node], configuration: Configuration) -> System:
         try:
             return read_system(folder)
         except SystemDescriptionError as error:
+            if configuration.read.nodes:
+                # Raise it with the file and the line, if the nodes of the file have the same fault.
+                translate(configuration.read)
             # The temporary file no longer exists, so its name and line would not help.
             place = re.compile(re.escape(str(Path(folder, "slurm.conf"))) + r"(:\d+)?")
             raise SystemDescriptionError(
