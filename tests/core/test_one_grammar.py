@@ -23,8 +23,7 @@ from batchlab.observer.description import failures_of, power_of
 from batchlab.options.overheads import PHASES
 from batchlab.platform.network_model import MODELS
 from batchlab.policy.load import policy_of
-from batchlab.policy.registry import ALLOCATORS, keys_of
-from batchlab.policy.slurm import SlurmParameters
+from batchlab.policy.registry import ALLOCATORS, BACKFILLS, ORDERS
 from batchlab.seam import Invocation
 from batchlab.skeleton.registry import APPLICATIONS, arguments_of
 
@@ -32,10 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from batchlab.core.declared import Rule
+
 # Parameters without a default.
 REQUIRED = {"n": "8", "sizes": f"[{', '.join(['[' + ', '.join(['1'] * 16) + ']'] * 16)}]", "seconds": "1"}
 FLAG, WHOLE, NUMBER = "flag", "whole", "number"
 KINDS = {"bool": FLAG, "int": WHOLE, "float": NUMBER}
+# Kinds of the kernel's tables.
+OF_TABLE = {"switch": FLAG, "whole": WHOLE, "seed": WHOLE, "number": NUMBER}
 
 
 @dataclass(frozen=True)
@@ -78,21 +81,29 @@ def spec_of(read: Callable[[str], object], before: str, after: str = ")") -> Cal
     return lambda arguments: read(f"{before}{arguments}{after}")
 
 
+def kinds_by_table(rule: Rule) -> dict[str, str]:
+    """Return the kinds of the parameters of a rule of the kernel."""
+    # The number of an allocator that is written without its name has none.
+    named = {
+        name: each for name, each in rule.parameters.items() if not each.positional or each.kind == "seed"
+    }
+    found = {name: OF_TABLE.get(each.kind) for name, each in named.items()}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
 def parts_of_policies() -> Iterator[tuple[str, Door]]:
     """Yield orders, rules, and allocators with parameters."""
     read = bl.Policy.parse
-    beside = {"select": "cores", "order": "multifactor"}
-    yield "slurm", Door(spec_of(read, "slurm("), kinds_of(SlurmParameters), beside)
-    weights = [key for key in keys_of("multifactor") if key not in {"favour", "tres"}]
-    yield "multifactor", Door(spec_of(read, "multifactor("), dict.fromkeys(weights, NUMBER))
-    yield "sbp", Door(spec_of(read, "sbp("), dict.fromkeys(keys_of("sbp"), NUMBER))
-    yield "random", Door(spec_of(read, "random("), {"seed": WHOLE})
+    beside = {"slurm": {"select": "cores", "order": "multifactor"}}
     yield "easy", Door(spec_of(read, "easy("), {"reservations": WHOLE})
-    numbers = {"blocks": WHOLE, "threshold": NUMBER, "centres": WHOLE}
-    for name, allocator in ALLOCATORS.items():
-        keys = [key for key, each in allocator.parameters.items() if not each.positional]
-        if kinds := {key: numbers[key] for key in keys if key in numbers}:
-            yield name, Door(spec_of(read, f"fcfs(allocator={name}(", "))"), kinds)
+    for table, before, after in (
+        (ORDERS, "{}(", ")"),
+        (BACKFILLS, "{}(", ")"),
+        (ALLOCATORS, "fcfs(allocator={}(", "))"),
+    ):
+        for name, rule in table.items():
+            if kinds := kinds_by_table(rule):
+                yield name, Door(spec_of(read, before.format(name), after), kinds, beside.get(name, {}))
 
 
 def options_of_a_run() -> Iterator[tuple[str, Door]]:

@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = (ROOT, ROOT / "rust/kernel/src", ROOT / "src/batchlab")
 CODE = (*FOLDERS[1:], ROOT / "rust/python/src", ROOT / "tests")
+SHOWN = ("src", "rust", "tests", "docs", "scripts", "benchmarks", "examples")
 KINDS = {
     *("an option of a run", "a command", "a plot", "an observer", "a column of jobs", "a measure of a run"),
     *("a format of logs", "an external event", "an allocator", "a parameter of `slurm`", "a recorded table"),
@@ -50,6 +51,27 @@ def inside(name: str, paths: list[str]) -> bool:
     """Return whether a folder that is named, or that of a named file, has the file."""
     folders = [place if place.is_dir() else place.parent for path in paths for place in places(path)]
     return any((folder / name).exists() for folder in folders)
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_pages_name_files_that_exist(page: str) -> None:
+    """Each file or folder that the pages about the house name ends the path of one in the repository."""
+    text = (ROOT / page).read_text("utf-8")
+    named = {
+        each for each in re.findall(r"`([\w./-]+)`", text) if re.search(r"/|\.(rs|py|pyi|md|toml)$", each)
+    }
+    paths = {
+        f"/{each.relative_to(ROOT).as_posix()}" for folder in SHOWN for each in (ROOT / folder).rglob("*")
+    }
+    missing = {
+        each
+        for each in named
+        # What a build makes is not in the repository.
+        if not each.startswith("target/")
+        and not (ROOT / each).exists()
+        and not any(path.endswith(f"/{each.strip('/')}") for path in paths)
+    }
+    assert missing == set()
 
 
 def test_names_exist(sources: str) -> None:

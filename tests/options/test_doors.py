@@ -284,6 +284,17 @@ def test_commands_have_the_options_of_a_run() -> None:
         assert found[command] & names == options, command
 
 
+def test_commands_have_all_options_or_none() -> None:
+    """A command that has two options of reading or of a run has all; records may be missing.
+
+    One of them may have a meaning without the others: the seed of a generator, the time zone of a dump.
+    """
+    reading, runs = set(declared(ReadingOptions)), set(declared(RunOptions))
+    for command, options in options_of_commands():
+        assert len(options & reading) <= 1 or options >= reading, command
+        assert len(options & runs) <= 1 or options >= runs - RECORDED, command
+
+
 @pytest.mark.parametrize("option", RUNS, ids=lambda each: f"{each.name}-{each.toml}")
 def test_streamed_runs_have_an_option_or_refuse_it(option: Said) -> None:
     """None is without effect."""

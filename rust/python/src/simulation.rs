@@ -224,7 +224,9 @@ impl Simulation {
         let parts = PolicyChoice::try_from(policy)?
             .parts(&capacities, &formula_names(&self.names))
             .map_err(PyValueError::new_err)?;
-        if let Some(reason) = parts.scheduler.refusal(self.kernel.scenario(), machine.capacity()) {
+        if let Some(reason) =
+            parts.scheduler.refusal(self.kernel.scenario(), &self.kernel.state().jobs, machine.capacity())
+        {
             return Err(PyValueError::new_err(reason));
         }
         self.kernel.adopt(parts);

@@ -38,7 +38,7 @@ use crate::cluster::{PlacementRequest, Unanswered};
 use crate::decision::Decision;
 use crate::placement::Allocator;
 use crate::scenario::Scenario;
-use crate::state::View;
+use crate::state::{JobRecords, View};
 use crate::time::Time;
 
 pub use blocking::Blocking;
@@ -288,10 +288,11 @@ impl Scheduler {
         }
     }
 
-    /// Return the feature of a run that the rule does not support on a machine with these capacities, or None.
+    /// Return the feature of a run, or the job, that the rule does not support on a machine with these capacities, or
+    /// None. Jobs that will be rejected need no support.
     #[must_use]
-    pub fn refusal(&self, scenario: &Scenario, capacity: &[i64]) -> Option<String> {
-        if let Self::Slurm(rule) = self { rule.refusal(scenario, capacity) } else { None }
+    pub fn refusal(&self, scenario: &Scenario, jobs: &JobRecords, capacity: &[i64]) -> Option<String> {
+        if let Self::Slurm(rule) = self { rule.refusal(scenario, jobs, capacity) } else { None }
     }
 }
 

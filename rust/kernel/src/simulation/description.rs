@@ -90,7 +90,7 @@ impl RunDescription {
         let mut policy = self.policy.parts(&capacities, &formula_names(&self.columns))?;
         let machine = capacities.machine();
         let origin = feed.first_submission();
-        Self::check_supported::<F>(&policy, &self.scenario, &machine)?;
+        self.check_supported::<F>(&policy, &machine)?;
         if self.recorders.gates.is_some() {
             if let Some(reason) = gates_refusal(&policy.scheduler) {
                 return Err(format!("explain = True; {reason}; leave explain out, or record reasons"));
@@ -116,15 +116,11 @@ impl RunDescription {
         Ok(simulation)
     }
 
-    fn check_supported<F: Feed>(
-        policy: &PolicyParts,
-        scenario: &Scenario,
-        machine: &Machine,
-    ) -> Result<(), String> {
+    fn check_supported<F: Feed>(&self, policy: &PolicyParts, machine: &Machine) -> Result<(), String> {
         if !F::KEEPS_JOBS && policy.scheduler.checks_all_jobs() {
             return Err("this policy checks all jobs before a run; leave --stream out".to_owned());
         }
-        policy.scheduler.refusal(scenario, machine.capacity()).map_or(Ok(()), Err)
+        policy.scheduler.refusal(&self.scenario, &self.records, machine.capacity()).map_or(Ok(()), Err)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::scenario::Scenario;
 use crate::slurm::{
     Allotment, Amounts, Entry, GenericAmounts, GenericRequest, Held, Memory, Partition, Select, Setup,
 };
-use crate::state::View;
+use crate::state::{JobRecords, View};
 use crate::workload::Job;
 
 use super::relations;
@@ -239,6 +239,7 @@ impl Description {
     pub(super) fn refusal(
         &self,
         scenario: &Scenario,
+        jobs: &JobRecords,
         machine: &[Amounts],
         capacity: &[i64],
     ) -> Option<String> {
@@ -249,7 +250,7 @@ impl Description {
         }
         let wider = capacity.len() / machine.len().max(1);
         let mut checked = vec![false; 0];
-        for slot in 0..scenario.jobs.len() as u32 {
+        for slot in (0..scenario.jobs.len() as u32).filter(|&slot| jobs.rejection(slot).is_none()) {
             for &request in scenario.alternatives(slot) {
                 let asked = scenario.requests.get(request);
                 let tasks = scenario.job(slot).tasks;

@@ -31,7 +31,7 @@ use crate::scenario::Scenario;
 use crate::slurm::{
     Backfill, Entry, EntryOutcome, Limits, MainLoop, Precedence, Select, Setup, Stop, evaluate,
 };
-use crate::state::View;
+use crate::state::{JobRecords, View};
 use crate::time::Time;
 use crate::workload::{JobState, PreemptionMode};
 
@@ -190,7 +190,7 @@ impl Slurm {
     }
 
     /// Return the feature of a run that the rule does not support, or None.
-    pub(super) fn refusal(&self, scenario: &Scenario, capacity: &[i64]) -> Option<String> {
+    pub(super) fn refusal(&self, scenario: &Scenario, jobs: &JobRecords, capacity: &[i64]) -> Option<String> {
         let preemption = scenario.preemption.as_ref();
         let parts = [
             (
@@ -208,7 +208,7 @@ impl Slurm {
         if let Some((_, part)) = parts.iter().find(|(is_there, _)| *is_there) {
             return Some(format!("slurm does not model {part} yet; leave them out, or take another policy"));
         }
-        let refused = self.description.refusal(scenario, &self.setup.machine, capacity);
+        let refused = self.description.refusal(scenario, jobs, &self.setup.machine, capacity);
         refused.map(|reason| format!("{reason}. Change the jobs, or take another policy"))
     }
 
