@@ -27,7 +27,7 @@ JOBS, POLICY = 80, "easy"
 RESULT = bl.simulate(demo_workload(JOBS), demo_system(), POLICY)
 MEASURES: Any = RESULT.metrics()
 RESOURCES = [
-    of_resource(measure, name)  # type: ignore[arg-type]  # one of the two
+    of_resource(measure, name)
     for measure in ("utilisation", "loss_of_capacity")
     for name in RESULT.system.resources
 ]

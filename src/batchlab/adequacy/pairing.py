@@ -13,7 +13,7 @@ import polars as pl
 
 from batchlab.adequacy.stream import COMPLETED, ENDED, ENDS, EVENTS, KILLED, OF_SCHEDULER
 from batchlab.core import rules
-from batchlab.errors import AdequacyError, shown, suggest
+from batchlab.errors import AdequacyError, Argument, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -178,14 +178,17 @@ def _check(jobs: pl.DataFrame, allowed: dict[str, float], names: tuple[str, str]
         one, other = (ENDS[job[each]] for each in ("ended", f"{MODEL}ended"))
         raise AdequacyError(
             f"{where}: {_NOT_REPRODUCED}: {one} in {names[0]}, {other} in {names[1]}; must be the same in "
-            "both. Give the model the events that ended the job, or pass other_ends='leave_out' "
-            "(--other-ends leave_out), which leaves such jobs out and counts them."
+            "both. Give the model the events that ended the job, or pass ",
+            Argument("other_ends", "'leave_out'"),
+            ", which leaves such jobs out and counts them.",
         )
     one, other = (_text(job[each]) for each in (name, f"{MODEL}{name}"))
     most = f"equal up to the tolerance of {allowed[name]:g}" if allowed[name] else "equal"
     raise AdequacyError(
         f"{where}: {name} = {one} in {names[0]}, {other} in {names[1]}; must be {most}, or the measure is "
-        f"not defined. Feed the model the real submissions, or pass tolerance={{'{name}': …}}."
+        "not defined. Feed the model the real submissions, or pass ",
+        Argument("tolerance", f"{{'{name}': …}}"),
+        ".",
     )
 
 
@@ -300,7 +303,9 @@ def refuse_events(apart: pl.DataFrame | None, names: tuple[str, str]) -> None:
     raise AdequacyError(
         f"{' '.join([first['event'], *about])} at {first['time']:.12g} s is in {names[is_new]} only ({why}): "
         f"{apart.height:,} such in all; the events of both streams must be the same, or the measure is not "
-        "defined. Give the model the real stream's events, or count such events by new_events='count'."
+        "defined. Give the model the real stream's events, or count such events by ",
+        Argument("new_events", "'count'"),
+        ".",
     )
 
 

@@ -15,7 +15,7 @@ from batchlab.adequacy.comparison import distance
 from batchlab.adequacy.stream import Source, as_stream
 from batchlab.core import rules
 from batchlab.core.units import format_count
-from batchlab.errors import AdequacyError, shown
+from batchlab.errors import AdequacyError, Argument, shown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -88,8 +88,9 @@ class Reference:
         if jobs > len(self):
             raise AdequacyError(
                 f"reference: found from {len(self):,} jobs, and {jobs:,} are compared; P grows with the "
-                f"number of jobs. Give repetitions of as many jobs, or compare the first {len(self)} only: "
-                f"first({len(self)}), --first {len(self)}."
+                "number of jobs. Give repetitions of as many jobs, or compare the first of them only by ",
+                Argument("first", str(len(self)), python=f"first({len(self)})"),
+                ".",
             )
         return float(self.greatest[jobs - 1])
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, TypeVar, overload
 
-from batchlab.errors import OutputError
+from batchlab.errors import Argument, OutputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -306,7 +306,9 @@ def check_output(path: _AnyPath, inputs: Iterable[_AnyPath] = (), *, overwrite: 
     if not (overwrite or known.overwrite or not file.stat().st_size or is_written_by_batchlab(file)):
         raise OutputError(
             f"{file}: exists, and batchlab did not write it, or it was changed since. Choose another place, "
-            "or replace it with --overwrite (overwrite=True in Python)."
+            "or replace it with ",
+            Argument("overwrite", "True"),
+            ".",
         )
 
 

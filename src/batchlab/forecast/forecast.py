@@ -148,7 +148,7 @@ def _place_of(simulation: Simulation, situation: Situation, like: int | None) ->
     ended[np.isnan(situation.known.start_time)] = -math.inf
     if not len(ended) or ended.max() == -math.inf:
         rule = "the new job takes the place of one that has. Run on, or name a job that is not yet submitted"
-        raise SimulationError(f"forecast_submission(): no job has ended, and {rule}: like=job_id.")
+        raise SimulationError(f"no job has ended, and {rule} (like).")
     return int(ended.argmax())
 
 

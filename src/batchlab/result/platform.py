@@ -13,7 +13,7 @@ from batchlab._kernel import ApplicationJobs, run_job_alone
 from batchlab.core import rules
 from batchlab.core.late import platform_network_model as network_model
 from batchlab.core.vocabulary import JOB_STATES
-from batchlab.errors import ResultError
+from batchlab.errors import Argument, ResultError
 from batchlab.workload.requests import amounts, application_jobs
 
 if TYPE_CHECKING:
@@ -44,8 +44,9 @@ def utilisation_tables(system: System, outcome: Outcome) -> dict[str, pl.DataFra
     sensed, platform = outcome.tables.get("sensed"), system.platform
     if sensed is None or platform is None:
         raise ResultError(
-            "the platform was not sensed; pass sensing=Sensing(interval) to simulate(), and jobs with "
-            "applications."
+            "the platform was not sensed. ",
+            Argument("sensing", "Sensing(interval)", to="simulate()"),
+            ", and with jobs that have applications.",
         )
     hosts = {host.name: host for host in platform.hosts}
     nodes = [hosts[name] for name in system.hosts]

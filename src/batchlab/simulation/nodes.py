@@ -191,7 +191,7 @@ def application_inputs(
     """
     platform = system.platform
     if options.messages and platform is None:
-        rule = "messages are counted on one: use System.of(platform), or leave it out"
+        rule = "messages are counted on one: take a platform as the system, or leave it out"
         raise SimulationError(f"messages = True; the system has no platform, and {rule}.")
     jobs = application_jobs(workload)
     if jobs is None:

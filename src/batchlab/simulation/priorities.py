@@ -119,7 +119,7 @@ def account_inputs(
         return None
     if not system.accounts:
         raise PolicyError(
-            "usage = True; the system has no accounts. Give System(accounts=…), or leave it out."
+            "usage = True; the system has no accounts. Describe them with the system, or leave it out."
         )
     settings = system.fair_share or FairShare()
     if settings.decay == "slurm" and calculation_period(policy, options) == 0:

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from batchlab import _kernel
 from batchlab.core.outputs import atomic_write
-from batchlab.errors import TraceError
+from batchlab.errors import Argument, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,7 +244,9 @@ def check(
         source = "the catalogue" if known is None else "what was fetched first"
         raise TraceError(
             f"{origin}: its content has SHA-256 {found}; must be {expected}, by {source}. If the archive has "
-            f"replaced the log (see {trace.page}), --trust (trust=True) takes the new one."
+            f"replaced the log (see {trace.page}), ",
+            Argument("trust", "True"),
+            " takes the new one.",
         )
     return Record(found, address, learned=found != trace.sha256)
 

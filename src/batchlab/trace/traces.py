@@ -236,7 +236,7 @@ def system(name: str, *, cache: str | os.PathLike[str] | None = None) -> System:
     if not sizes:
         raise TraceError(
             f"{trace.name}: neither the catalogue nor the log's header knows the machine; see {trace.page} "
-            "and describe it with System.homogeneous()."
+            "and describe the machine."
         )
     return machine_of_sizes(sizes, trace.computer)
 

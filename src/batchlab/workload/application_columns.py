@@ -13,7 +13,7 @@ import polars as pl
 from batchlab.core.documents import without_duplicates
 from batchlab.core.rules import is_finite, is_whole
 from batchlab.core.vocabulary import JOB_TYPES, RANK_ORDERS, RankOrder
-from batchlab.errors import ApplicationError, WorkloadError, shown, suggest
+from batchlab.errors import ApplicationError, Argument, WorkloadError, shown, suggest
 from batchlab.workload.columns import is_number, is_text, stripped, wrong_kind
 
 if TYPE_CHECKING:
@@ -56,8 +56,9 @@ def check_plain(table: pl.DataFrame, source: str) -> None:
     if not named.is_empty():
         name = shown(named[APPLICATION][0])
         raise WorkloadError(
-            f"{source}: application = {name} of a job without run_time; must be known. Pass "
-            f"applications={{{name}: …}}."
+            f"{source}: application = {name} of a job without run_time; must be known. Pass ",
+            Argument("applications", f"{{{name}: …}}"),
+            ".",
         )
 
 

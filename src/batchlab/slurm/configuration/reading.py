@@ -362,14 +362,16 @@ def _check_release(settings: tuple[Setting, ...], release: str, *, newer: bool) 
         if last is not None and setting.key.name == "SelectType" and at(last) < at(release):
             rule = f"is no longer there after {last}, and this is read as {release}"
             refuse(
-                setting.place, f"{setting.value} {rule}. Take select/cons_tres, or read it as an earlier release."
+                setting.place,
+                f"{setting.value} {rule}. Take select/cons_tres, or read it as an earlier release.",
             )
         since = setting.key.since
         if since is not None and at(since) > at(release) and not newer:
             rule = f"is a key since {since}, and this is read as {release}"
             refuse(
                 setting.place,
-                f"{setting.written} {rule}. Read it as a later release, or take it out; batchlab slurm check lists all such keys.",
+                f"{setting.written} {rule}. Read it as a later release, or take it out; batchlab slurm check "
+                "lists all such keys.",
             )
 
 

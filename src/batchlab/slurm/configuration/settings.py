@@ -198,7 +198,9 @@ def parse(
             (unknown if unknown is not None else []).append(UnknownKey(name, value, place, subject, near))
         else:
             rule = f"{one_line(name)} is not a key of {_title(table)}.{_question(name, table)}"
-            refuse(place, f"{rule} Slurm refuses it too; take it out. batchlab slurm check lists all such keys.")
+            refuse(
+                place, f"{rule} Slurm refuses it too; take it out. batchlab slurm check lists all such keys."
+            )
         at = match.end()
     return found
 

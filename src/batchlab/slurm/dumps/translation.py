@@ -13,7 +13,15 @@ import polars as pl
 from batchlab.core import rules
 from batchlab.core.arguments import checked
 from batchlab.core.node_ranges import node_ranges, ranges_of
-from batchlab.errors import BatchlabError, DumpError, SystemDescriptionError, one_line, shown, suggest
+from batchlab.errors import (
+    Argument,
+    BatchlabError,
+    DumpError,
+    SystemDescriptionError,
+    one_line,
+    shown,
+    suggest,
+)
 from batchlab.policy.policy import CONFIGURED, Policy, as_policy
 from batchlab.simulation.initial_state import InitialState
 from batchlab.simulation.simulation import Simulation
@@ -449,7 +457,9 @@ def _check_complete(state: LiveState) -> None:
             f"{', '.join(state.files)}: {sum(hidden.values()):,} CPUs are busy on {len(hidden):,} nodes "
             f"({named}), and no job of the dump holds them; must show all jobs. PrivateData=jobs hides "
             "those of others, and dumps written at different times differ: write them again at once, "
-            'or pass incomplete="keep" to take these nodes out of service.'
+            "or pass ",
+            Argument("incomplete", "True", python="incomplete='keep'"),
+            " to take these nodes out of service.",
         )
 
 
