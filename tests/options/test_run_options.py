@@ -11,6 +11,8 @@ import pytest
 
 import batchlab as bl
 from batchlab.options import ExperimentArguments, RunArguments
+from batchlab.options.run_options import RECORDED
+from batchlab.result.recorded import TABLES
 
 OTHERS = bl.RunOptions(
     seed=3,
@@ -69,6 +71,11 @@ def test_what_is_recorded_does_not_bear_on_the_schedule() -> None:
     """What is not as usual leaves them out."""
     assert replace(OTHERS, dispatch=False, task_times=False, sensing=None).unusual == OTHERS.unusual
     assert list(OTHERS.unusual) == ["seed", "walltime", "invocation", "sharing", "clip_requests"]
+
+
+def test_options_of_recorded_tables_only_record() -> None:
+    """An option that asks for a table says so where it is declared, so that replications stay together."""
+    assert {table.option for table in TABLES.values() if table.option is not None} <= RECORDED
 
 
 def test_options_are_values() -> None:

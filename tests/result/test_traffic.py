@@ -133,7 +133,7 @@ def test_what_is_needed_is_said() -> None:
     """A platform, the option, a number of threads."""
     plain = bl.Workload.from_jobs([bl.JobDescription(submit_time=0.0, tasks=1, run_time=5.0)])
     system = bl.System.homogeneous(nodes=2, resources={"core": 1})
-    with pytest.raises(SimulationError, match=r"messages = True; the system has no platform, .* take a platform"):
+    with pytest.raises(SimulationError, match="messages = True; the system has no platform"):
         bl.simulate(plain, system, "fcfs", messages=True)
     with pytest.raises(SimulationError, match="messages = 1; must be true or false"):
         bl.simulate(plain, system, "fcfs", messages=1)  # type: ignore[arg-type]

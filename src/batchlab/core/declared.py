@@ -225,6 +225,8 @@ class Help:
         Whether a command line can have it several times.
     tables
         Why the option needs the table of all jobs, which a streamed run does without; None if it does not.
+    records
+        Whether it only selects what is recorded, which changes no schedule.
     """
 
     text: str
@@ -233,6 +235,7 @@ class Help:
     word: str | None = None
     is_list: bool = False
     tables: str | None = None
+    records: bool = False
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RECORDED", "ExperimentArguments", "RunArguments", "RunOptions"]
 
-RECORDED = frozenset(
-    {"dispatch", "explain", "key_events", "reasons", "task_times", "sensing", "usage", "messages"}
-)
-"""Options that select recorded data; they do not change the schedule."""
 # Options with objects as values, which a file describes by a table of their fields.
 _DESCRIBED = ("invocation", "overheads", "sensing")
 
@@ -198,10 +194,11 @@ class RunOptions:
         Help(
             "Record the cost of each scheduling pass; the simulation takes longer.",
             tables="records every pass",
+            records=True,
         ),
     ] = False
     reasons: Annotated[
-        bool, Help("Record why jobs waited: reasons.csv in --out.", tables="records the run")
+        bool, Help("Record why jobs waited: reasons.csv in --out.", tables="records the run", records=True)
     ] = False
     explain: Annotated[
         bool,
@@ -209,6 +206,7 @@ class RunOptions:
             "Record what holds back each waiting job: gates.csv in --out. For the rules none, "
             "first_fit, easy, conservative and slurm, and in Python.",
             tables="records the run",
+            records=True,
         ),
     ] = False
     invocation: Annotated[
@@ -237,6 +235,7 @@ class RunOptions:
         Help(
             "Record start and end of each task of applications: task_times.csv in --out.",
             tables="records the run",
+            records=True,
         ),
     ] = False
     sensing: Annotated[
@@ -247,6 +246,7 @@ class RunOptions:
             "KEY=VALUE,…",
             default="none",
             tables="records the run",
+            records=True,
         ),
     ] = None
     key_events: Annotated[
@@ -255,16 +255,23 @@ class RunOptions:
             "Record arrivals, departures and switches of service rates, with the state of the machine: "
             "key_events.csv in --out.",
             tables="records the run",
+            records=True,
         ),
     ] = False
     usage: Annotated[
-        bool, Help("Record the usage of accounts and users: usage.csv in --out.", tables="records the run")
+        bool,
+        Help(
+            "Record the usage of accounts and users: usage.csv in --out.",
+            tables="records the run",
+            records=True,
+        ),
     ] = False
     messages: Annotated[
         bool,
         Help(
             "Count the messages of applications and the load of links: messages.csv, links.csv in --out.",
             tables="records the run",
+            records=True,
         ),
     ] = False
 
@@ -408,6 +415,10 @@ class RunOptions:
         """Options that affect the schedule and have values other than their defaults."""
         usual = RunOptions().schedule_options
         return {name: value for name, value in self.schedule_options.items() if value != usual[name]}
+
+
+RECORDED = frozenset(name for name, each in declared(RunOptions).items() if each.help.records)
+"""Options that select recorded data; they do not change the schedule."""
 
 
 class ExperimentArguments(TypedDict, total=False):
