@@ -65,7 +65,7 @@ def commands() -> Iterator[tuple[str, Any]]:
     root: Any = typer.main.get_command(application([]))
     for name, command in root.commands.items():
         for sub, each in (getattr(command, "commands", None) or {"": command}).items():
-            if name not in {"plot", "traces fetch"}:
+            if name != "plot" and sub != "fetch":
                 yield f"{name} {sub}".strip(), each
 
 
