@@ -117,6 +117,14 @@ def line_of(table: RecordedTable) -> str:
     """Write a row of the registry as a row of the page."""
     columns = ", ".join(f"`{each.name}`{each.meaning and f' ({each.meaning})'}" for each in table.columns)
     asked = f" With `{table.option}=True`." if table.option else ""
-    about = re.sub(r"\((?:semantics, )?(S\d+)\)", r"(\1)", table.about).rstrip(".")
+    about = re.sub(r"\(semantics, (S\d+)\)", link_of, table.about).rstrip(".")
     text = f"{about}: {columns}.{asked}".replace("``", "`")
     return f"| `result.{table.name}` | {text} |"
+
+
+def link_of(section: re.Match[str]) -> str:
+    """Write a section of the specification as a link to its heading."""
+    headings = re.findall(r"^## (.+)$", PAGE.with_name("semantics.md").read_text("utf-8"), re.MULTILINE)
+    (heading,) = (each for each in headings if each.split()[0] == section[1])
+    slug = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+    return f"([{section[1]}](semantics.md#{slug}))"

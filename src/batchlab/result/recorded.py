@@ -475,7 +475,7 @@ class RecordedTables:
         is_written=_never,
     )
     reasons = RecordedTable(
-        "One row per job and time that it waited for one reason (semantics, S15); by row and time.",
+        "One row per period in which a job waited for one reason (semantics, S15), sorted by row and time.",
         (
             *_JOB,
             Column("reason", pl.String, "one of `batchlab.core.vocabulary.WAITING_REASONS`, or a limit"),
@@ -487,9 +487,9 @@ class RecordedTables:
         make=_reasons,
     )
     gates = RecordedTable(
-        "One row per job and period in which it waited for one cause, its gate (semantics, S15); by row and "
-        "time. The rows of a job that starts once add up to its wait. Numbers are those at the start of the "
-        "period, and null if the gate has none.",
+        "One row per period in which one rule, the gate, kept a job waiting (semantics, S15), sorted by row "
+        "and time. The periods of a job that starts once add up to its wait. Numbers hold at the start of "
+        "the period.",
         (
             *_JOB,
             Column("start", pl.Float64, "s"),
@@ -498,18 +498,12 @@ class RecordedTables:
             Column(
                 "subject",
                 pl.String,
-                "the limit, reservation or resource that the job waits for, or the job_id of the job that "
-                "stopped the pass, would be delayed, or preempted this job; null for ``resources`` if enough "
-                "is free in total, but fragmented",
+                "limit, reservation, resource or job_id that the job waits for",
             ),
             Column(
                 "detail",
                 pl.String,
-                "for ``resources`` the jobs that hold the nodes: ``earlier`` jobs, ``overtakers``, or "
-                "``victims`` of a preemption in their grace time, ``selection`` if Slurm does not use the "
-                "free nodes, or ``preempted`` if Slurm has freed them by a preemption for this job; for "
-                "``order`` the limit that stopped the pass; for ``not_looked_at`` under "
-                "``slurm`` the parameter because of which no call has tried the job",
+                "holders of the nodes, such as ``overtakers``; limit or parameter that stopped the pass",
             ),
             Column("asked", pl.Int64, "amount of the resource, or tasks"),
             Column("free", pl.Int64, "amount of the resource, or slots"),
@@ -521,21 +515,21 @@ class RecordedTables:
         make=_gates,
     )
     promises = RecordedTable(
-        "One row per waiting job and period in which its planned start stayed the same (semantics, S15); by "
-        "row and time. ``conservative`` plans the starts of all jobs, ``easy`` those of the jobs with "
-        "reservations, a cycle of backfill under ``slurm`` those that its parameters admit.",
+        "One row per period in which the planned start of a waiting job stayed the same (semantics, S15), "
+        "sorted by row and time. ``conservative`` plans all jobs, ``easy`` the jobs with reservations, and "
+        "``slurm`` the jobs that the parameters of backfill admit.",
         (
             *_JOB,
-            Column("start", pl.Float64, "s, begin of the period"),
-            Column("end", pl.Float64, "s, end of the period; null if it goes on"),
+            Column("start", pl.Float64, "s"),
+            Column("end", pl.Float64, "s, null if the period goes on"),
             Column("promised", pl.Float64, "planned start, s"),
             Column(
                 "cause",
                 pl.String,
-                "what happened at ``start``: of `batchlab.core.vocabulary.PROMISE_CAUSES`, joined by ``+``; "
-                "or ``time``",
+                "events at ``start``, of `batchlab.core.vocabulary.PROMISE_CAUSES`, joined by ``+``; "
+                "otherwise ``time``",
             ),
-            Column("cause_job", pl.Int64, "the job, if all of it was about one job"),
+            Column("cause_job", pl.Int64, "the job of these events, if they concern a single one"),
         ),
         option="explain",
         missing=(Argument("explain", "True", "simulate()"), "."),
@@ -543,8 +537,8 @@ class RecordedTables:
         is_written=_has_rows("promises"),
     )
     usage = RecordedTable(
-        "One row per calculation of priorities, account and user, from the root of the account tree down; "
-        "calculations while no event happened are left out, except the last.",
+        "One row per calculation of priorities, account and user, from the root of the account tree down. "
+        "Of several calculations between two events only the last has rows.",
         (
             Column("time", pl.Float64, "s"),
             Column("account", pl.String),
@@ -561,7 +555,8 @@ class RecordedTables:
         make=_usage,
     )
     rates = RecordedTable(
-        "One row per change of the service rate of nodes (S19), including the first rate of each control.",
+        "One row per change of the service rate of nodes (semantics, S19), including the first rate of each "
+        "control.",
         (
             Column("time", pl.Float64, "s"),
             Column("control", pl.UInt32, "index in the option ``control``"),
@@ -573,7 +568,7 @@ class RecordedTables:
     )
     key_events = RecordedTable(
         "One row per submission and end of a job, and per change (switch) of a service rate, with the state "
-        "after the event and its pass (S19).",
+        "after the event and its pass (semantics, S19).",
         (
             Column("time", pl.Float64, "s"),
             Column("event", pl.Enum),
@@ -592,8 +587,8 @@ class RecordedTables:
         make=_key_events,
     )
     power_states = RecordedTable(
-        "One row per node and time that it was in one power state (semantics, S21); by node and time, from "
-        "the first submission to the last event.",
+        "One row per period in which a node was in one power state (semantics, S21), sorted by node and time,"
+        " from the first submission to the last event.",
         (
             Column("node", pl.UInt32),
             Column("group", pl.Enum),
