@@ -424,7 +424,7 @@ class RecordedTables:
     """The tables that runs record besides `Result.jobs`: each has a row here and a recorder in the kernel."""
 
     interruptions = RecordedTable(
-        "One row per run that was cut short and whose job went back to the queue, in their order.",
+        "One row per interrupted run whose job returned to the queue, in the order of the interruptions.",
         (
             *_JOB,
             _FROM,
