@@ -144,7 +144,7 @@ def results_of(name: str) -> Iterator[bl.Result]:
     for policy in POLICIES:
         began = time.perf_counter()
         first = policy == POLICIES[0]
-        yield bl.simulate(workload, system, policy, dispatch=True, reasons=first)
+        yield bl.simulate(workload, system, policy, dispatch=True, explain=first)
         print(f"{name} {policy}: {time.perf_counter() - began:.1f} s", flush=True)
 
 

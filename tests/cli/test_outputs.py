@@ -209,11 +209,11 @@ def test_inputs_stay(key: tuple[str, str], capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.usefixtures("folder")
 def test_a_run_replaces_the_set_of_another(capsys: pytest.CaptureFixture[str]) -> None:
     """Tables of an earlier run do not stay beside another's jobs; what one has added stays."""
-    assert main([*RUN.split(), "--out", "answer", "--reasons", "--power", "idle=90"]) == 0
+    assert main([*RUN.split(), "--out", "answer", "--explain", "--power", "idle=90"]) == 0
     Path("answer/notes.txt").write_text("mine")
-    Path("answer/reasons.csv").write_text("changed")
+    Path("answer/gates.csv").write_text("changed")
     assert main([*RUN.split(), "--out", "answer"]) == 2
-    assert "answer/reasons.csv: exists" in capsys.readouterr().err
+    assert "answer/gates.csv: exists" in capsys.readouterr().err
     assert main([*RUN.split(), "--out", "answer", "--overwrite"]) == 0
     assert sorted(each.name for each in Path("answer").iterdir()) == [
         *("jobs.csv", "manifest.json", "metrics.json", "notes.txt", "result.zip")

@@ -195,16 +195,15 @@ def test_wrong_files_for_passes(
     assert said in capsys.readouterr().err
 
 
-def test_reasons_gates_and_usage_are_written(log: Path) -> None:
+def test_gates_and_usage_are_written(log: Path) -> None:
     """Next to the jobs, where they are asked for."""
     out, system = log.parent / "out", log.parent / "system.toml"
     group = '[[groups]]\nname = "a"\ncount = 4\nresources = { core = 2 }\n'
     users = ", ".join(f'"{user}" = 1' for user in range(10))
     system.write_text(f'{group}[[accounts]]\nname = "physics"\nusers = {{ {users} }}\n')
     arguments = ["run", str(log), "--system", str(system), "--out", str(out)]
-    assert main([*arguments, "--policy", "easy", "--reasons", "--explain", "--usage"]) == 0
+    assert main([*arguments, "--policy", "easy", "--explain", "--usage"]) == 0
     assert pl.read_csv(out / "gates.csv").columns[:5] == ["job_id", "row", "start", "end", "gate"]
-    assert pl.read_csv(out / "reasons.csv").columns[:3] == ["job_id", "row", "reason"]
     assert set(pl.read_csv(out / "usage.csv")["account"]) == {"root", "physics"}
     assert main([*arguments[:-1], str(log.parent / "other")]) == 0
     names = [path.name for path in (log.parent / "other").iterdir()]

@@ -44,8 +44,8 @@ def test_a_plot_in_each_form(folders: list[str], suffix: str, tmp_path: Path) ->
 
 
 def test_what_was_recorded_is_drawn(tmp_path: Path) -> None:
-    """The reasons of waits, of the one run that is given."""
-    folder = bl.simulate(demo_workload(60), demo_system(), "easy", reasons=True).write(tmp_path / "run")
+    """Why jobs waited in the one run that is given."""
+    folder = bl.simulate(demo_workload(60), demo_system(), "easy", explain=True).write(tmp_path / "run")
     assert main(["plot", "waiting_reasons", str(folder), "-o", str(tmp_path / "reasons.png")]) == 0
 
 

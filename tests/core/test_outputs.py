@@ -171,12 +171,12 @@ def test_a_log_of_others_stays(tmp_path: Path) -> None:
 
 def test_a_result_does_not_replace_what_it_was_read_from(tmp_path: Path) -> None:
     """Nor a file of one's own; and no table of the earlier run stays."""
-    made = bl.simulate(workload(), system(), "fcfs", reasons=True)
+    made = bl.simulate(workload(), system(), "fcfs", explain=True)
     made.write(tmp_path)
     with pytest.raises(OutputError, match=r"result\.zip: is an input"):
         bl.read_result(tmp_path).write(tmp_path)
     result().write(tmp_path)
-    assert not (tmp_path / "reasons.csv").exists()
+    assert not (tmp_path / "gates.csv").exists()
     (tmp_path / "metrics.json").write_text("{}")
     with pytest.raises(OutputError, match=r"metrics\.json: exists"):
         result().write(tmp_path)

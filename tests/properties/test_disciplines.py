@@ -15,6 +15,7 @@ from support.schedule_cases import Case
 from support.schedule_runs import (
     differences,
     fail_if_different,
+    gate_differences,
     policy_of,
     simulation_of,
     workload_of,
@@ -35,6 +36,13 @@ def test_every_job_node_and_interruption(chunk: int) -> None:
     """State, start, end, nodes and all suspended runs are equal."""
     for number in range(chunk, CASES, CHUNKS):
         check(discipline_case(number), f"discipline_case({number})")
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_gates(chunk: int) -> None:
+    """Why jobs wait is equal, row by row, whether they are suspended or have never run."""
+    for number in range(chunk, 240, 4):
+        fail_if_different(f"discipline_case({number})", discipline_case(number), gate_differences)
 
 
 @pytest.mark.campaign

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reference.backfill import fits_at, reserve_beside, until_now
 from reference.causes import Cause
+from reference.disciplines import DISCIPLINES
 from reference.limits import FALLEN, OUT_OF_TIME, over_limit
 from reference.partitions import Closed, place_of
 from reference.plan import Rectangle, room_at
@@ -251,6 +252,8 @@ class Look:
         """Return the gate of a job that fits."""
         if self.stopped:
             return Gate("not_looked_at")
+        if self.backfill in DISCIPLINES:
+            return Gate("policy")
         placement = None if bound is None else self.state.place_now(bound)
         if placement is not None:
             rules = {"easy": self.delayed, "conservative": self.delayed_in_plan}

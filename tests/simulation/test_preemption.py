@@ -187,11 +187,11 @@ def test_victims_wait_for_the_job_for_which_they_fell() -> None:
     qos = (bl.QualityOfService("high", preempts=("low",)), bl.QualityOfService("low"))
     system = machine(2, qos=qos, partitions=(), preemption=bl.Preemption(by="qos", grace_time=4))
     rows = [(0, 50, 1, "low"), (0, 6, 1, "high"), (5, 5, 2, "high"), (5.5, 50, 1, "low")]
-    result = bl.simulate(workload(*rows, column="qos"), system, "fcfs(backfill=first_fit)", reasons=True)
+    result = bl.simulate(workload(*rows, column="qos"), system, "fcfs(backfill=first_fit)", explain=True)
     # At 6 the third job takes a free node and that of the first; the fourth is backfilled on the free one.
     assert result.interruptions.select("row", "end_time").rows() == [(0, 10), (3, 14)]
     assert result.jobs["start_time"].to_list() == [19, 0, 14, 19]
-    assert result.reasons.filter(row=0)["reason"].to_list() == ["priority", "resources"]
+    assert result.gates.filter(row=0)["gate"].to_list() == ["promised", "resources"]
 
 
 def test_shadow_time_is_the_end_of_the_grace_time() -> None:

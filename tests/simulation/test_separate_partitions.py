@@ -125,10 +125,7 @@ def test_a_limit_that_blocks_holds_up_connected_partitions(policy: str) -> None:
             "user": users,
         }
     )
-    result = bl.simulate(workload, system, bl.Policy.parse(policy), reasons=True)
-    assert [result.reasons.filter(row=row)["reason"].to_list() for row in range(1, 5)] == [
-        ["One"],
-        ["priority"],
-        ["priority"],
-        [],
-    ]
+    simulation = bl.Simulation(workload, system, bl.Policy.parse(policy))
+    simulation.run_until(jobs[-1][0])
+    status = simulation.status()
+    assert [status.reason(row) for row in range(1, 5)] == ["One", "priority", "priority", None]

@@ -72,7 +72,7 @@ def disturbed() -> bl.Result:
 KINDS: dict[str, Callable[[], bl.Result]] = {
     "plain": lambda: bl.simulate(JOBS, demo_system(), "easy(order=sjf)", seed=3, walltime="kill"),
     "costs": lambda: bl.simulate(JOBS, demo_system(), "easy", dispatch=True),
-    "reasons": lambda: bl.simulate(JOBS, shared(), "conservative", reasons=True, explain=True, usage=True),
+    "gates": lambda: bl.simulate(JOBS, shared(), "conservative", explain=True, usage=True),
     "rates": lambda: bl.simulate(JOBS, demo_system(), "fcfs", control="count(1, 3)", key_events=True),
     "sleep": sleeping,
     "failures": failing,

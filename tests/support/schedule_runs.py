@@ -19,6 +19,9 @@ from reference.state import State
 from support.schedule_cases import Case
 from support.schedule_systems import system_of
 
+INSTANTS = 12
+"""The most instants of a run at which the reasons of waiting jobs are compared."""
+
 __all__ = [
     "Expected",
     "NodeEvents",
@@ -318,7 +321,7 @@ def outcomes_of(case: Case, result: bl.Result) -> list[Outcome]:
     found = []
     for job, (job_id, state, start_time, end_time, reason) in zip(case.jobs, table, strict=True):
         assert job_id == job.row
-        # Why others wait at the end stands in their reasons.
+        # Why others wait at the end is compared apart.
         why = reason if state == "rejected" else None
         found.append(Outcome(state, start_time, end_time, placements[job.row], why))
     return found
@@ -401,16 +404,25 @@ def applied_of(case: Case, result: bl.Result) -> list[bool]:
 
 
 def reason_differences(case: Case, expected: Expected | None = None) -> list[str]:
-    """List where the reasons of waiting jobs differ between the public API and the reference, a line each."""
+    """List where the reasons of jobs that wait differ, at instants of the run and at its end, a line each."""
     expected = expected_of(case, reasons=True) if expected is None else expected
     assert expected.reasons is not None
-    result = result_of(case, options=replace(options_of(case), reasons=True))
-    found = result.reasons.select("row", "reason", "start_time", "end_time").rows()
-    return [
-        f"reasons: expected {one}, got {other}"
-        for one, other in zip_longest(expected.reasons.intervals(), found)
-        if one != other
-    ]
+    intervals = expected.reasons.intervals()
+    instants = sorted({begin for _, _, begin, _ in intervals})
+    simulation, lines = simulation_of(case), list[str]()
+    for now in instants[:: 1 + len(instants) // INSTANTS]:
+        simulation.run_until(now)
+        status = simulation.status()
+        found = {job.row: status.reason(job.row) for job in case.jobs}
+        waiting = {
+            row: why for row, why, begin, end in intervals if begin <= now and (end is None or end > now)
+        }
+        lines += [
+            f"reason of job {row} at {now}: expected {waiting.get(row)}, got {why}"
+            for row, why in found.items()
+            if why != waiting.get(row)
+        ]
+    return lines
 
 
 def expected_gates(case: Case) -> Gates:

@@ -84,12 +84,8 @@ class RunOptions:
         When nodes sleep (S21): a `NodeSleep`, or its spec such as ``"timeout(300)"``. [default: never]
     dispatch
         True to record the cost of every scheduling pass, for `Result.dispatch`.
-    reasons
-        True to record the reasons why jobs wait, for `Result.reasons`.
     explain
         True to record why each waiting job could not start (S15), for `Result.gates`.
-        Supported by the rules ``none``, ``first_fit``, ``easy``, ``conservative`` and ``slurm``, and by
-        schedulers written in Python.
     invocation
         Events for which a scheduler written in Python is called, one by one. [default: one call per instant]
     sharing
@@ -197,14 +193,10 @@ class RunOptions:
             records=True,
         ),
     ] = False
-    reasons: Annotated[
-        bool, Help("Record why jobs waited: reasons.csv in --out.", tables="records the run", records=True)
-    ] = False
     explain: Annotated[
         bool,
         Help(
-            "Record what holds back each waiting job: gates.csv in --out. For the rules none, "
-            "first_fit, easy, conservative and slurm, and in Python.",
+            "Record what holds back each waiting job: gates.csv in --out.",
             tables="records the run",
             records=True,
         ),
@@ -433,7 +425,6 @@ class ExperimentArguments(TypedDict, total=False):
     reference_rate: float
     sleep: "NodeSleep | str | Mapping[str, Any] | None"
     dispatch: bool
-    reasons: bool
     explain: bool
     invocation: "Invocation | str | Mapping[str, Any] | None"
     sharing: "SharingModel | NetworkModel | str | Mapping[str, Any]"

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from batchlab.core.units import format_count
-from batchlab.core.vocabulary import WAITING_REASONS
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import PALETTE, annotate, begin, choice, colour, pale, plot, rows_size
 from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
@@ -262,47 +261,6 @@ def utilisation_course(result: Result, resource: str) -> Steps:
     return Steps(table["time"].to_numpy(), used / max(result.system.total[resource], 1))
 
 
-@plot
-def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw the number of waiting jobs by reason over time, stacked.
-
-    Parameters
-    ----------
-    result
-        The result of ``simulate(…, reasons=True)``.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes. Means over at most 120 windows of a round length; the area of a reason is the total time
-        that jobs waited for it. The reason with the longest waits is at the bottom.
-
-    Raises
-    ------
-    ResultError
-        If the reasons were not recorded, or there are several groups of results.
-    """
-    found = single(result)
-    ax = begin(ax, title=title)
-    reasons = found.reasons.with_columns(pl.col("end_time").fill_null(found.outcome.now))
-    reasons = reasons.filter(pl.col("end_time") > pl.col("start_time"))
-    if reasons.is_empty():
-        return annotate(ax, "no job waited")
-    submitted = found.workload.jobs["submit_time"].to_numpy()
-    last = max(float(found.outcome.now), float(reasons["end_time"].to_numpy().max()))
-    edges = windows(float(submitted.min()), last)
-    courses = {str(name): window_means(part, edges) for (name,), part in reasons.group_by("reason")}
-    names = sorted(courses, key=lambda name: (-courses[name].sum(), name))
-    return stacked(
-        ax,
-        {name: courses[name] for name in names},
-        edges,
-        "waiting jobs",
-        colours=_colours([*WAITING_REASONS, *sorted(set(names) - set(WAITING_REASONS))]),
-        clock=clock_of([found]),
-    )
-
-
 # The usual causes of waits; they come first, so that their colours differ most.
 _USUAL = (
     "resources_earlier",
@@ -438,6 +396,28 @@ def waiting_time(
         colours=colours,
         clock=clock_of([found]),
     )
+
+
+@plot
+def waiting_reasons(result: Results, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the number of waiting jobs over time, stacked by why they could not start (semantics, S15).
+
+    Parameters
+    ----------
+    result
+        The result of ``simulate(…, explain=True)``; of replications only the first is drawn.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes, as `waiting_time` draws them with ``of="gates"``.
+
+    Raises
+    ------
+    ResultError
+        If gates were not recorded, or there are several groups of results.
+    """
+    return waiting_time(result, ax=ax, of="gates", title=title)
 
 
 _OTHERS = "others"

@@ -140,9 +140,13 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+# Options of earlier builds, which changed no schedule: gates took the place of reasons.
+_GONE_OPTIONS = {"reasons"}
+
+
 def _options(path: Path, values: Mapping[str, Any]) -> RunOptions:
     try:
-        return RunOptions.from_dict(values)
+        return RunOptions.from_dict({name: values[name] for name in values.keys() - _GONE_OPTIONS})
     except BatchlabError as error:
         rule = "An option that was written in Python cannot be read back"
         raise ResultError(f"{path}: {error} {rule}.") from error

@@ -19,7 +19,6 @@ from batchlab.errors import Argument, BatchlabError, ResultError
 from batchlab.result import platform
 from batchlab.result.course import rates_of, saved_time
 from batchlab.result.table import allocations_table, interruptions_table, resizes_table
-from batchlab.system.queues import waiting_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -218,20 +217,6 @@ def _interruptions(run: Recording) -> pl.DataFrame:
         return table
     # The kernel records what is saved as work.
     return table.with_columns(saved=saved_time(run.run_record, run.service_runs))
-
-
-def _reasons(run: Recording) -> pl.DataFrame:
-    log = run.outcome.tables["reasons"]
-    names = pl.Series("reason", waiting_reasons(run.system.limits), dtype=pl.String)
-    row = pl.Series("row", log["row"])
-    columns = [
-        run.workload.jobs["job_id"].gather(row),
-        row,
-        names.gather(pl.Series(log["reason"])),
-        pl.Series("start_time", log["start_time"]),
-        pl.Series("end_time", log["end_time"], nan_to_null=True),
-    ]
-    return pl.DataFrame(columns).sort("row", "start_time")
 
 
 def _gates(run: Recording) -> pl.DataFrame:
@@ -473,18 +458,6 @@ class RecordedTables:
         make=_dispatch,
         # Its costs differ from run to run, but the files of a run must not.
         is_written=_never,
-    )
-    reasons = RecordedTable(
-        "One row per period in which a job waited for one reason (semantics, S15), sorted by row and time.",
-        (
-            *_JOB,
-            Column("reason", pl.String, "one of `batchlab.core.vocabulary.WAITING_REASONS`, or a limit"),
-            _FROM,
-            Column("end_time", pl.Float64, "s, null if the job still waits"),
-        ),
-        option="reasons",
-        missing=(Argument("reasons", "True", "simulate()"), "."),
-        make=_reasons,
     )
     gates = RecordedTable(
         "One row per period in which one rule, the gate, kept a job waiting (semantics, S15), sorted by row "

@@ -52,8 +52,8 @@ class Status:
     ----------
     now
         The present time, seconds since the workload's origin.
-    The next instant with an event, seconds; None if no event is left.
-        The next instant at which something happens, seconds; None when all is done.
+    next_time
+        The next instant with an event, seconds; None if no event is left.
     system
         The machine.
     state

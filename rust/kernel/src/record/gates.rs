@@ -40,7 +40,7 @@ pub enum GateKind {
     Order,
     /// It would delay a job with a reservation.
     WouldDelay,
-    /// The scheduler outside the kernel has not started it.
+    /// A discipline, or a scheduler outside the kernel, has not started it.
     Policy,
     /// The allocator outside the kernel has refused it, or the rule has refused its nodes.
     Allocator,

@@ -17,7 +17,6 @@ mod power_rates;
 mod power_states;
 mod promises;
 mod rates;
-mod reasons;
 mod sensing;
 mod usage;
 
@@ -44,7 +43,6 @@ pub use power_rates::PricedKind;
 pub use power_states::PowerStateLog;
 pub use promises::{Cause, PromiseLog};
 pub use rates::RateLog;
-pub use reasons::ReasonLog;
 pub use sensing::{MOST_LOOKS, PlatformSamples, PlatformSensor, Sensors};
 pub use usage::UsageLog;
 
@@ -117,8 +115,6 @@ recorders! {
         gates by "explain": GateLog,
         /// The promised starts of waiting jobs.
         promises by "explain": PromiseLog,
-        /// The reasons why jobs waited.
-        reasons by "reasons": ReasonLog,
         /// The usage of accounts.
         usage by "usage": UsageLog,
     }

@@ -265,12 +265,6 @@ impl Scheduler {
         matches!(self, Self::Slurm(_))
     }
 
-    /// Return whether the gates of waiting jobs are known under the rule (S15).
-    #[must_use]
-    pub fn has_gates(&self) -> bool {
-        !matches!(self, Self::Discipline(_) | Self::Reject)
-    }
-
     /// Find out what keeps waiting jobs, where passes alone know it.
     pub fn explain(&mut self) {
         if let Self::Slurm(rule) = self {

@@ -55,9 +55,7 @@ impl<F: Feed> Simulation<F> {
         if !(calculation.is_stale() || calculation.is_at_every_pass()) {
             return;
         }
-        // The recorded reasons of waiting jobs depend on the queue order in each pass.
-        let is_recorded = self.recorders.reasons.is_some();
-        if !(self.scheduler.plans_ahead() || is_recorded || self.view().may_start_some()) {
+        if !(self.scheduler.plans_ahead() || self.view().may_start_some()) {
             return;
         }
         if calculation.is_at_every_pass() {

@@ -92,9 +92,6 @@ impl RunDescription {
         let origin = feed.first_submission();
         self.check_supported::<F>(&policy, &machine)?;
         if self.recorders.gates.is_some() {
-            if let Some(reason) = gates_refusal(&policy.scheduler) {
-                return Err(format!("explain = True; {reason}; leave explain out, or record reasons"));
-            }
             policy.scheduler.explain();
         }
         if self.recorders.promises.is_some() {
@@ -122,14 +119,6 @@ impl RunDescription {
         }
         policy.scheduler.refusal(&self.scenario, &self.records, machine.capacity()).map_or(Ok(()), Err)
     }
-}
-
-/// Returns why gates of waiting jobs are not recorded in a run, or None.
-fn gates_refusal(scheduler: &Scheduler) -> Option<&'static str> {
-    (!scheduler.has_gates()).then_some(
-        "gates of waiting jobs are not recorded under this rule. Covered are the backfilling rules none, first_fit, \
-         easy, conservative and slurm, and schedulers written in Python",
-    )
 }
 
 /// Creates the state of each feature that the scenario has; the run begins at `origin`.

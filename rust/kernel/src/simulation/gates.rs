@@ -170,7 +170,9 @@ impl<F: Feed> Simulation<F> {
     }
 
     fn look_at_queue(&mut self, log: &mut GateLog) {
-        let outside = if self.scheduler.is_external() {
+        // A discipline selects sets of jobs: it has no order or reservation that would keep a single one.
+        let selects = self.scheduler.is_external() || matches!(self.scheduler, Scheduler::Discipline(_));
+        let outside = if selects {
             Some(GateKind::Policy)
         } else {
             self.allocator.as_external().map(|_| GateKind::Allocator)
@@ -293,7 +295,7 @@ struct Look<'a> {
     whole: &'a [Request],
     /// True if a job that does not fit stops the pass.
     is_blocking: bool,
-    /// The gate of jobs that fit, if something outside the kernel decides.
+    /// The gate of jobs that fit, if a discipline or something outside the kernel decides.
     outside: Option<GateKind>,
     delays: Option<Delays<'a>>,
     /// The job at which the pass stopped, if it stops at one.

@@ -252,9 +252,6 @@ impl<F: Feed> Simulation<F> {
         if !self.state.ended.is_empty() {
             self.hand_over_ended()?;
         }
-        if self.recorders.reasons.is_some() {
-            self.look_at_reasons();
-        }
         if self.recorders.gates.is_some() {
             self.look_at_gates();
         }
@@ -276,17 +273,5 @@ impl<F: Feed> Simulation<F> {
         let view = View { scenario: &self.scenario, state: &self.state };
         self.recorders.tally.finished(view, job, || self.feed.run_time(&self.scenario, job));
         self.feed.finished(&self.scenario, &mut self.state, job)
-    }
-
-    /// Record why jobs wait, in the current queue order.
-    #[inline(never)]
-    fn look_at_reasons(&mut self) {
-        self.complete_queue();
-        if self.priority.changes_with_time() && !self.priority.is_external() {
-            self.state.refresh_priorities(&self.scenario, &self.priority);
-        }
-        if let Some(reasons) = &mut self.recorders.reasons {
-            reasons.look(View { scenario: &self.scenario, state: &self.state });
-        }
     }
 }
