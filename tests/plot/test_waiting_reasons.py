@@ -23,7 +23,7 @@ def test_areas_are_waiting_times() -> None:
         values, edges, below = stairs.get_data()  # type: ignore[attr-defined]
         areas[stairs.get_label()] = float(((values - below) * np.diff(edges)).sum())
     # Both wait for the nodes: one for 100 s, the other for 200 s.
-    assert areas == pytest.approx({"resources, held by earlier jobs": 300.0})
+    assert areas == pytest.approx({"resources, earlier": 300.0})
     assert ax.get_title(loc="left") == "Why jobs wait"
 
 
