@@ -116,13 +116,17 @@ def test_overrun_is_not_cut() -> None:
     assert bl.simulate(workload, machine, "easy").jobs["start_time"].to_list() == [0, 120]
 
 
-def test_reason() -> None:
+def test_gates() -> None:
     """Before its reservation begins a job waits for that, and within it for nodes."""
     machine = system(bl.Reservation("course", 100, 50, "0", admits=EVERYONE))
     workload = jobs((0, 20, 1), (0, 30, 1), names=("course", "course"))
-    result = bl.simulate(workload, machine, "easy", options=bl.RunOptions(reasons=True))
-    rows = result.reasons.select("row", "reason", "start_time", "end_time").rows()
-    assert rows == [(0, "reservation", 0, 100), (1, "reservation", 0, 100), (1, "resources", 100, 120)]
+    result = bl.simulate(workload, machine, "easy", options=bl.RunOptions(explain=True))
+    rows = result.gates.select("row", "gate", "start", "end").rows()
+    assert rows == [
+        (0, "own_reservation", 0, 100),
+        (1, "own_reservation", 0, 100),
+        (1, "resources", 100, 120),
+    ]
 
 
 def test_rejections() -> None:

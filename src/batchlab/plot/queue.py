@@ -11,7 +11,7 @@ from batchlab.core.units import format_count
 from batchlab.errors import ResultError
 from batchlab.plot.canvas import PALETTE, annotate, begin, choice, colour, pale, plot, rows_size
 from batchlab.plot.distribution import KINDS, Kind, Quantity, Sample, distribution
-from batchlab.plot.over_time import Line, Steps, over_time, size_of, stacked, window_means, windows
+from batchlab.plot.over_time import Line, Steps, over_time, size_of, stacked, windows
 from batchlab.plot.results import Group, Results, clock_of_groups, groups, jobs_of, single, steps_of
 from batchlab.plot.scales import Values, clock_of, percent, plain
 from batchlab.result.timeline import demands
