@@ -284,7 +284,7 @@ impl Simulation {
     /// Return the waiting jobs, the running jobs with their nodes, and the free amounts; and the nodes of the `latest`
     /// jobs that ended last.
     fn status<'py>(&mut self, py: Python<'py>, latest: usize) -> PyResult<Bound<'py, PyDict>> {
-        self.kernel.complete_queue();
+        self.kernel.order_queue();
         status::status(py, self.kernel.view(), latest)
     }
 
@@ -296,7 +296,7 @@ impl Simulation {
     /// Return the recorded tables of the run, as columns, by the names of the fields of an outcome; None for tables
     /// that were not recorded.
     fn recorded<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.kernel.complete_queue();
+        self.kernel.order_queue();
         recorded::columns(py, &self.kernel)
     }
 

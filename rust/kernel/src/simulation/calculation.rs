@@ -80,6 +80,19 @@ impl<F: Feed> Simulation<F> {
         state.open_all(scenario, priority);
     }
 
+    /// Put all jobs that are not on hold in the order of this instant, since a pass in which nothing could start has
+    /// left them in an older one. O(q log q); O(q) if the order does not change.
+    pub fn order_queue(&mut self) {
+        let Self { scenario, state, priority, .. } = self;
+        if state.calculation.as_ref().is_some_and(|calculation| calculation.is_stale()) {
+            sort(state, scenario, priority);
+        }
+        self.complete_queue();
+        if self.priority.changes_with_time() && !self.priority.is_external() {
+            self.state.refresh_priorities(&self.scenario, &self.priority);
+        }
+    }
+
     /// Update usage, and compute the fair-share factors.
     fn compare_usage(&mut self, due: Due) {
         let state = &mut self.state;

@@ -183,10 +183,7 @@ impl<F: Feed> Simulation<F> {
         let blocks = some_block && !self.scheduler.plans_to_the_end() && outside.is_none();
         let in_order = blocks || (is_blocking && has_partitions);
         if in_order {
-            self.complete_queue();
-            if self.priority.changes_with_time() && !self.priority.is_external() {
-                self.state.refresh_priorities(&self.scenario, &self.priority);
-            }
+            self.order_queue();
         }
         // Reservations matter to jobs that fit only. Jobs over a limit may be outside the queue order.
         let some_may_fit = self.state.limited.is_some() || self.view().may_start_some();

@@ -51,10 +51,7 @@ impl<F: Feed> Simulation<F> {
         if !self.scenario.sleep.as_ref().is_some_and(|rules| rules.wakes_for_queue) {
             return;
         }
-        self.complete_queue();
-        if self.priority.changes_with_time() && !self.priority.is_external() {
-            self.state.refresh_priorities(&self.scenario, &self.priority);
-        }
+        self.order_queue();
         let view = self.view();
         let head = view.state.queue.jobs().into_iter().find(|&job| view.over_limit(job).is_none());
         if let Some(sleep) = &mut self.state.sleep {
