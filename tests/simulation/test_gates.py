@@ -232,10 +232,17 @@ def test_files_forks_and_snapshots(tmp_path: Path) -> None:
     assert bl.read_result(tmp_path / "out").gates.equals(expected.gates)
 
 
-def test_refused_rules() -> None:
-    """Rules that do not say why they leave a job are refused, with the names of those that do."""
-    with pytest.raises(bl.BatchlabError, match=r"under this rule\. Covered are .* conservative and slurm"):
-        bl.simulate(EASY, cores(4), "server_filling", explain=True)
+def test_disciplines() -> None:
+    """A discipline serves sets of jobs: one that it has not chosen waits at `policy`, if there is room."""
+    jobs = bl.Workload.from_table({"submit_time": [0, 0, 0], "run_time": [10, 10, 5], "tasks": [3, 4, 1]})
+    result = bl.simulate(jobs, cores(4), "lcfs", explain=True)
+    waits = result.gates.select("row", "gate", "subject", "start", "end").rows()
+    # The last job is served alone, since the one before it does not fit beside it: the first one would.
+    assert waits == [
+        (0, "policy", None, 0, 5),
+        (0, "resources", "core", 5, 15),
+        (1, "resources", "core", 0, 5),
+    ]
 
 
 CONTROLLER = "slurm(select=cores, bf_resolution=1, main_phase=0, backfill_phase=0, limit_phase=0)"
