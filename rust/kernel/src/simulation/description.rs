@@ -7,7 +7,7 @@ use crate::execution::Execution;
 use crate::priority::FORMULA_NAMES;
 use crate::record::{PowerStateLog, Recorders};
 use crate::scenario::Scenario;
-use crate::scheduler::{Capacities, PolicyChoice, PolicyParts, Scheduler};
+use crate::scheduler::{Capacities, PolicyChoice, PolicyParts};
 use crate::state::{ClosedJobs, JobRecords, LimitState, ServiceState, SleepState, State};
 use crate::workload::ConditionState;
 
