@@ -118,7 +118,7 @@ def line_of(table: RecordedTable) -> str:
     columns = ", ".join(f"`{each.name}`{each.meaning and f' ({each.meaning})'}" for each in table.columns)
     asked = f" With `{table.option}=True`." if table.option else ""
     about = re.sub(r"\(semantics, (S\d+)\)", link_of, table.about).rstrip(".")
-    text = f"{about}: {columns}.{asked}".replace("``", "`")
+    text = f"{about}. Columns: {columns}.{asked}".replace("``", "`")
     return f"| `result.{table.name}` | {text} |"
 
 
