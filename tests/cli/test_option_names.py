@@ -38,6 +38,7 @@ BASES = {
     "elastisim": ["elastisim", "project/input/configuration.json", "--algorithm", "project/algorithm.py"],
     "forecast": ["forecast", "small.swf", "--nodes", "8", "--at", "5"],
     "generate": ["generate", "--like", "small.swf", "--jobs", "9", "--out", "made.swf"],
+    "anonymise": ["anonymise", "small.swf", "--out", "without.csv"],
     "mix": ["mix", "small.swf", "--target", TARGET, "--out", "mixed.csv"],
     "platform": ["platform", "cielo"],
     "report": ["report", "run", "--out", "report.html"],

@@ -80,6 +80,7 @@ CASES = {
     ("elastisim", "out"): Case(ELASTISIM, "answer/jobs.csv", "--out answer", "project/jobs.json"),
     ("elastisim", "record"): Case(ELASTISIM, "said.jsonl", "--record said.jsonl", "project/jobs.json"),
     ("generate", "out"): Case(GENERATE, "new.csv", "--out new.csv", "made.swf"),
+    ("anonymise", "out"): Case("anonymise jobs.csv", "without.csv", "--out without.csv", "jobs.csv"),
     ("mix", "out"): Case(MIX, "mixed.csv", "--out mixed.csv", "jobs.csv"),
     ("adequacy", "report"): Case("adequacy done done", "page.html", "--report page.html", "done/jobs.csv"),
     ("vnodes", "out"): Case(VIRTUAL, "answer/jobs.csv", "--out answer", "jobs.csv"),
