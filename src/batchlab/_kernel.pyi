@@ -149,7 +149,6 @@ class ConditionColumns(TypedDict):
     limits: list[int]
 
 class RecordedColumns(TypedDict):
-    tables: dict[str, dict[str, Any]]
     application_time: NDArray[np.float64] | None
     events_applied: NDArray[np.bool_] | None
     waking_time: NDArray[np.float64] | None
@@ -416,6 +415,13 @@ class SlurmController:
         """Run backfill: return the outcome of each entry of the queue, and the weights of nodes after the call."""
     def submit(self, situation: object, weights: list[int]) -> list[int]:
         """Return the weights of nodes after the submission of these jobs."""
+
+@final
+class TableLog:
+    """A recorded table."""
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns by name, which are made at the first call."""
 
 @final
 class SwfStream:
@@ -762,9 +768,13 @@ class Simulation:
         jobs that ended last.
         """
     def recorded(self) -> RecordedColumns:
-        """Return the recorded tables of the run, as columns, by the names of the fields of an outcome; None for tables
-        that were not recorded.
+        """Return further results of every job, by the names of the fields of an outcome; None for those that were not
+        recorded.
         """
+    def logs(self) -> dict[str, TableLog]:
+        """Return the tables of the recorders by name."""
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """Return the other recorded tables by name, as columns."""
     def gauges(self) -> tuple[int, list[int]]:
         """Return the number of waiting jobs, and the total free amount of each resource."""
 

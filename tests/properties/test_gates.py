@@ -6,6 +6,7 @@ import os
 from collections import Counter, defaultdict
 from dataclasses import replace
 from math import fsum
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,14 +18,16 @@ from support.initial_cases import begun_case, handmade_gate_differences
 from support.limit_cases import with_time_limits
 from support.preemption_cases import preempting
 from support.queue_cases import limited, queued, reserved
-from support.schedule_cases import Case, grouped
+from support.schedule_cases import Case, grouped, seeded_cases
 from support.schedule_runs import expected_gates, fail_if_different, gate_differences, rows_of
 from support.sleep_cases import sleeping
 
 if TYPE_CHECKING:
-    from random import Random
+    from collections.abc import Iterator
 
 CASES = 300
+PLAIN_CASES = 80
+ONE_AMOUNT = (("none", 1), ("first_fit", 1), ("easy", 1), ("easy", 3), ("conservative", 1))
 BEGUN_CASES = 180
 CHUNKS = 6
 ENOUGH = 3
@@ -57,6 +60,23 @@ def test_every_gate(chunk: int) -> None:
     """Job, begin, end, gate, subject, detail and numbers are equal for every row of every case."""
     for number in range(chunk, CASES, CHUNKS):
         fail_if_different(f"case {number}", EXPLAINED.sample(number), gate_differences)
+
+
+@pytest.mark.parametrize(("backfill", "reservations"), ONE_AMOUNT)
+def test_one_amount(backfill: str, reservations: int) -> None:
+    """The same where a free amount decides which jobs fit, throughout a run or between events."""
+    for number, case in enumerate(plain_cases()):
+        ruled = replace(case, backfill=backfill, reservations=reservations)
+        fail_if_different(f"plain case {number}", ruled, gate_differences)
+
+
+def plain_cases() -> Iterator[Case]:
+    """Make cases of one resource, some with long queues, events, and jobs that enter the queue late."""
+    for number, case in enumerate(seeded_cases(range(PLAIN_CASES), plain=1, large=0.2)):
+        rng = Random(number)  # noqa: S311 - no secret
+        short = replace(case, jobs=case.jobs[:80])
+        plain = delayed(short, rng) if rng.random() < 0.15 else short
+        yield eventful(plain, rng) if rng.random() < 0.3 else plain
 
 
 def test_gates_add_up() -> None:

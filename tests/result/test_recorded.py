@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
+import pickle
 import re
+from copy import deepcopy
 from dataclasses import fields
 from pathlib import Path
 
@@ -13,7 +15,9 @@ import pytest
 
 import batchlab as bl
 from batchlab.errors import ResultError
+from batchlab.generate import demo_system
 from batchlab.result.manifest import is_output
+from batchlab.result.outcome import LateTable
 from batchlab.result.recorded import TABLES, RecordedTable
 from support.recorded_runs import JOBS, KINDS
 
@@ -43,6 +47,25 @@ def test_tables_have_the_columns_of_their_rows(kind: str, results: dict[str, bl.
             frame: pl.DataFrame = getattr(result, table.name)
             found = {name: of.base_type() for name, of in frame.schema.items()}
             assert list(found.items()) == columns_of(table, result), table.name
+
+
+def test_recorders_make_columns_late() -> None:
+    """What was recorded by an instant stays, while the run goes on and after it, also in copies."""
+    simulation = bl.Simulation(JOBS, demo_system(), "easy", explain=True)
+    simulation.run_until(float(JOBS.jobs["submit_time"][30]))
+    early, late = simulation.result(), simulation.result()
+    count = len(early.gates)
+    simulation.run_until()
+    assert 0 < count < len(simulation.result().gates)
+    tables = late.outcome.tables
+    assert isinstance(tables["gates"], LateTable)
+    pickled = pickle.loads(pickle.dumps(tables))  # noqa: S301  # our own
+    for copy in (pickled, deepcopy(tables), tables):
+        assert (len(copy["gates"]), len(copy["promises"])) == (10, 6)
+        assert [len(column) for column in copy["gates"].values()] == [count] * 10
+    assert late.gates.equals(early.gates)
+    with pytest.raises(KeyError):
+        tables["gates"]["no such column"]
 
 
 def columns_of(table: RecordedTable, result: bl.Result) -> list[tuple[str, object]]:

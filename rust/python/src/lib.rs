@@ -95,6 +95,8 @@ mod _kernel {
     #[pymodule_export]
     use crate::rank_map::map_ranks;
     #[pymodule_export]
+    use crate::recorded::TableLog;
+    #[pymodule_export]
     use crate::rounds::RoundProgram;
     #[pymodule_export]
     use crate::share::share;

@@ -1,21 +1,52 @@
 //! What was recorded of a run, as columns.
-use batchlab_kernel::record::{Column, Columns};
+use std::sync::Mutex;
+
+use batchlab_kernel::record::{Column, Columns, Log};
 use batchlab_kernel::replay::Replay;
 use batchlab_kernel::simulation::Simulation as Kernel;
 use batchlab_kernel::state::ShortRun;
 use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 use crate::application_jobs::{application_times, links, messages, ranks, sensed, task_times};
 use crate::columns::intervals;
 use crate::status;
 
-/// Columns of all jobs by the names of the fields of an outcome, None for those that the run does not have; and as `tables`
-/// the recorded tables by name, each with its columns.
+/// A recorded table.
+#[pyclass(module = "batchlab._kernel", frozen)]
+pub struct TableLog {
+    /// None once the columns are made.
+    log: Mutex<Option<Box<dyn Log>>>,
+    made: PyOnceLock<Py<PyDict>>,
+}
+
+impl TableLog {
+    fn new(log: Box<dyn Log>) -> Self {
+        Self { log: Mutex::new(Some(log)), made: PyOnceLock::new() }
+    }
+}
+
+#[pymethods]
+impl TableLog {
+    /// Return the columns by name, which are made at the first call.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let made = self.made.get_or_try_init(py, || {
+            let spent = || PyRuntimeError::new_err("the columns of this table could not be made");
+            let mut log = self.log.lock().map_err(|_| spent())?;
+            let columns = log.as_ref().ok_or_else(spent)?.columns();
+            *log = None;
+            table(py, columns).map(Bound::unbind)
+        })?;
+        Ok(made.bind(py).clone())
+    }
+}
+
+/// Columns of all jobs by the names of the fields of an outcome, None for those that the run does not have.
 pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
-    result.set_item("tables", tables(py, kernel)?)?;
     result.set_item("application_time", kernel.applications().map(|_| application_times(py, kernel)))?;
     let events = kernel.recorders().events.as_ref().map(|log| log.applied.to_vec().into_pyarray(py));
     result.set_item("events_applied", events)?;
@@ -31,14 +62,20 @@ pub fn columns<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<
     Ok(result)
 }
 
-/// The tables that were recorded: those of the recorders, and those of other parts of the run.
-fn tables<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'py, PyDict>> {
+/// The tables of the recorders, whose columns are made when they are asked for, by name.
+pub fn logs<'py>(py: Python<'py>, kernel: &mut Kernel<Replay>) -> PyResult<Bound<'py, PyDict>> {
+    let logs = PyDict::new(py);
+    for (name, log) in kernel.logs() {
+        logs.set_item(name, Py::new(py, TableLog::new(log))?)?;
+    }
+    Ok(logs)
+}
+
+/// The tables of other parts of the run by name, each as columns.
+pub fn tables<'py>(py: Python<'py>, kernel: &Kernel<Replay>) -> PyResult<Bound<'py, PyDict>> {
     let recorders = kernel.recorders();
     let resources = kernel.state().machine.resources();
     let tables = PyDict::new(py);
-    for (name, columns) in recorders.tables() {
-        tables.set_item(name, table(py, columns)?)?;
-    }
     let waiting = PyDict::new(py);
     let (rows, why) = status::reasons(kernel.view());
     waiting.set_item("row", rows.into_pyarray(py))?;

@@ -293,11 +293,21 @@ impl Simulation {
         status::gauges(self.kernel.state())
     }
 
-    /// Return the recorded tables of the run, as columns, by the names of the fields of an outcome; None for tables
-    /// that were not recorded.
-    fn recorded<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.kernel.order_queue();
+    /// Return further results of every job, by the names of the fields of an outcome; None for those that were not
+    /// recorded.
+    fn recorded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         recorded::columns(py, &self.kernel)
+    }
+
+    /// Return the tables of the recorders by name.
+    fn logs<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        recorded::logs(py, &mut self.kernel)
+    }
+
+    /// Return the other recorded tables by name, as columns.
+    fn tables<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.kernel.order_queue();
+        recorded::tables(py, &self.kernel)
     }
 
     fn __repr__(&self) -> String {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,11 +12,40 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from batchlab import _kernel
 
-__all__ = ["Outcome", "Table"]
+
+__all__ = ["LateTable", "Outcome", "Table"]
 
 Table: TypeAlias = Mapping[str, Any]
 """The columns of a recorded table, by name: arrays, and lists of texts."""
+
+
+class LateTable(Mapping[str, Any]):
+    """A recorded table whose columns are made at the first access: a run may record much that nobody reads.
+
+    Pickled and copied as a dict.
+
+    Parameters
+    ----------
+    log
+        What the kernel has recorded.
+    """
+
+    def __init__(self, log: _kernel.TableLog) -> None:
+        self._log = log
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # an array or a list of texts
+        return self._log.columns()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._log.columns())
+
+    def __len__(self) -> int:
+        return len(self._log.columns())
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
+        return dict, (self._log.columns(),)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from batchlab.options.run_inputs import RunInputs
-from batchlab.result.outcome import Outcome
+from batchlab.result.outcome import LateTable, Outcome
 from batchlab.simulation.columns import conditions, job_columns
 from batchlab.simulation.nodes import application_inputs, service_inputs, sleep_inputs
 from batchlab.simulation.priorities import account_inputs, calculation_period
@@ -100,7 +100,8 @@ def outcome_of(
         The names of the observed links.
     """
     recorded, columns = kernel.recorded(), kernel.outcome()
-    tables = recorded["tables"]
+    late = {name: LateTable(log) for name, log in kernel.logs().items()}
+    tables: dict[str, Table] = {**late, **kernel.tables()}
     waking = recorded["waking_time"]
     launch = None if overheads is None else overheads.launch_times(tables["interruptions"])
     if waking is not None:
@@ -115,6 +116,7 @@ def outcome_of(
     return Outcome(
         **columns,
         **recorded,
+        tables=tables,
         now=kernel.now,
         launch_time=launch,
         completion_time=completion,

@@ -25,7 +25,7 @@ pub enum Column {
 pub type Columns = Vec<(&'static str, Column)>;
 
 /// A log of a run that becomes a table.
-pub trait Log {
+pub trait Log: std::fmt::Debug + Send + Sync {
     /// Prepares a clone that shares the entries.
     fn share(&mut self);
 

@@ -9,7 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::Request;
 use crate::index::SharedColumn;
 use crate::record::column::{Columns, Log};
+use crate::state::TotalHead;
 use crate::time::Time;
+
+mod by_totals;
+
+pub use by_totals::{ByTotals, Found};
 
 /// The kind of a gate, in the order in which the first one that holds is looked for, except those after `Window`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -205,6 +210,34 @@ pub struct GateMemo {
     pub is_unsettled: bool,
     /// True if all jobs that fit had the gate `order` behind one job, but that job.
     pub was_behind_one: bool,
+    /// The waiting jobs, where one free amount decides which of them fit; None if it does not, or this is not known.
+    pub totals: Option<ByTotals>,
+    /// The head of EASY, where one amount decides when it starts.
+    pub head: Option<TotalHead>,
+}
+
+impl GateMemo {
+    /// Begins a look, with the jobs `ahead` on which gates of the rule depend. Returns whether gates that are known may have
+    /// changed since the latest one; they do if it `varies`.
+    pub fn begin(
+        &mut self,
+        changes: u64,
+        ahead: impl Iterator<Item = Option<u32>> + Clone,
+        varies: bool,
+        is_unsettled: bool,
+    ) -> bool {
+        let changes = Some(changes);
+        let is_full = varies
+            || self.is_unsettled
+            || self.changes != changes
+            || !self.ahead.iter().copied().eq(ahead.clone());
+        self.ahead.clear();
+        self.ahead.extend(ahead);
+        (self.changes, self.is_unsettled) = (changes, is_unsettled);
+        self.epoch += u64::from(is_full);
+        self.look += 1;
+        is_full
+    }
 }
 
 /// The position of a job in the order of submissions.
@@ -225,7 +258,7 @@ pub struct Waiting {
     pub numbers: Numbers,
     /// The begin of the interval.
     pub since: f64,
-    /// The number of its kind of job, which the look gives it.
+    /// The number of its kind of job, or [`NEW`] before a look needs it.
     pub kind: u32,
 }
 
@@ -381,15 +414,20 @@ impl GateLog {
         }
     }
 
-    /// Adds a job that is in the queue to those that are looked at. Returns false if it is one of them. O(jobs submitted
-    /// after it).
-    pub fn enter(&mut self, submission: Submission, job: u32, now: f64, kind: u32) -> bool {
+    /// Adds a job that is in the queue to those that are looked at, with the free amount that decides whether it fits, if one
+    /// does. Returns false if it is one of them. O(jobs submitted after it).
+    pub fn enter(&mut self, submission: Submission, job: u32, now: f64, need: Option<i64>) -> bool {
         let found = self.waiting.binary_search_by_key(&submission, |each| each.submission);
         if let Err(at) = found {
             let (gate, numbers) = (None, Numbers::default());
-            let waiting = Waiting { submission, job, entered: now, gate, numbers, since: now, kind };
+            let waiting = Waiting { submission, job, entered: now, gate, numbers, since: now, kind: NEW };
             self.waiting.insert(at, waiting);
             self.marks.insert(at, NEW);
+            let need = need.filter(|_| Time(now) == submission.0);
+            match (need, &mut self.memo.totals) {
+                (Some(need), Some(totals)) => totals.enter(at, need, submission, &self.running),
+                _ => self.memo.totals = None,
+            }
         }
         found.is_err()
     }
@@ -402,7 +440,7 @@ impl GateLog {
             return;
         }
         self.begins = true;
-        self.enter(submission, job, f64::INFINITY, 0);
+        self.enter(submission, job, f64::INFINITY, None);
         if let Ok(at) = self.waiting.binary_search_by_key(&submission, |each| each.submission) {
             (self.waiting[at].gate, self.waiting[at].since) = (Some(gate), since);
         }
@@ -433,6 +471,9 @@ impl GateLog {
         if let Ok(at) = self.waiting.binary_search_by_key(&submission, |each| each.submission) {
             let each = self.waiting.remove(at);
             self.marks.remove(at);
+            if let Some(totals) = &mut self.memo.totals {
+                totals.leave(at);
+            }
             if let Some(gate) = each.gate {
                 self.add(each.job, gate, each.numbers, (each.since, now));
             }
@@ -442,6 +483,7 @@ impl GateLog {
     /// Removes the jobs of the queue for which `stays` is false; their intervals end now. Returns whether there are any.
     pub fn leave(&mut self, now: f64, stays: impl Fn(&Waiting) -> bool) -> bool {
         let Some(first) = self.waiting.iter().position(|each| !stays(each)) else { return false };
+        self.memo.totals = None;
         let mut waiting = std::mem::take(&mut self.waiting);
         let mut kept = first;
         for at in first..waiting.len() {
@@ -493,12 +535,22 @@ impl GateLog {
     pub fn start(&mut self, running: Running) {
         let at = self.running.partition_point(|each| each.submission < running.submission);
         self.running.insert(at, running);
+        self.holds(&running, running.held);
     }
 
     /// Records that a job runs no more.
     pub fn end(&mut self, submission: Submission) {
         if let Ok(at) = self.running.binary_search_by_key(&submission, |each| each.submission) {
-            self.running.remove(at);
+            let running = self.running.remove(at);
+            self.holds(&running, -running.held);
+        }
+    }
+
+    /// Notes what a running job holds more, for the waiting jobs that were submitted after it.
+    fn holds(&mut self, running: &Running, more: i64) {
+        if let Some(totals) = &mut self.memo.totals {
+            let first = self.waiting.partition_point(|each| each.submission < running.submission);
+            totals.hold(first, more);
         }
     }
 }

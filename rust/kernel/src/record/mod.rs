@@ -32,8 +32,8 @@ pub use column::{Column, Columns, Log};
 pub use dispatch::DispatchLog;
 pub use external_events::EventLog;
 pub use gates::{
-    EARLIER, Fit, FitTrial, Gate, GateKind, GateLog, JobKind, NEW, NONE, Numbers, OVERTAKERS, PREEMPTED,
-    Running, SELECTION, STOPPER, Submission, VICTIMS, Waiting,
+    ByTotals, EARLIER, Fit, FitTrial, Found, Gate, GateKind, GateLog, GateMemo, JobKind, NEW, NONE, Numbers,
+    OVERTAKERS, PREEMPTED, Running, SELECTION, STOPPER, Submission, VICTIMS, Waiting,
 };
 pub use intervals::{AllocationIntervals, Interruptions};
 pub use key_events::{Happened, KeyEventLog};
@@ -94,13 +94,19 @@ macro_rules! recorders {
                 })+
             }
 
-            /// The tables that were recorded, by name.
+            /// The tables that were recorded, by name, as logs that share the entries: O(n / 1024) for n entries. What
+            /// most runs record is never read.
             #[must_use]
-            pub fn tables(&self) -> Vec<(&'static str, Columns)> {
-                let mut tables = Vec::new();
-                $(tables.extend(self.$asked.as_ref().map(|log| (stringify!($asked), log.columns())));)+
-                $(tables.extend(self.$given.as_ref().map(|log| (stringify!($given), log.columns())));)+
-                tables
+            pub fn logs(&mut self) -> Vec<(&'static str, Box<dyn Log>)> {
+                self.share_logs();
+                let mut logs = Vec::<(&'static str, Box<dyn Log>)>::new();
+                $(if let Some(log) = &self.$asked {
+                    logs.push((stringify!($asked), log.clone()));
+                })+
+                $(if let Some(log) = &self.$given {
+                    logs.push((stringify!($given), log.clone()));
+                })+
+                logs
             }
         }
     };

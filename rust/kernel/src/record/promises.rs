@@ -97,6 +97,11 @@ pub struct PromiseLog {
     first: Option<f64>,
     causes: Causes,
     changed: BTreeMap<u32, f64>,
+    /// The only promise after the latest look, if `has_only`; otherwise there may be others.
+    #[serde(skip)]
+    only: Option<(u32, f64)>,
+    #[serde(skip)]
+    has_only: bool,
     happened: Happened,
     /// The job.
     row: SharedColumn<u32>,
@@ -153,7 +158,9 @@ impl PromiseLog {
 
     fn happened_at(&mut self, now: f64) -> &mut Happened {
         if Time(self.happened.now) != Time(now) {
-            self.happened = Happened { now, ..Happened::default() };
+            let mut arrivals = std::mem::take(&mut self.happened.arrivals);
+            arrivals.clear();
+            self.happened = Happened { now, arrivals, ..Happened::default() };
         }
         &mut self.happened
     }
@@ -183,7 +190,23 @@ impl PromiseLog {
 
     /// Records the promised start of a job at the latest look; NaN for none. O(log of the jobs with promises).
     pub fn note(&mut self, job: u32, promised: f64) {
+        self.has_only = false;
         self.changed.insert(job, promised);
+    }
+
+    /// Records the only promised start at the latest look, or none. O(1) if it stands.
+    pub fn note_only(&mut self, promised: Option<(u32, f64)>) {
+        let bits = |promised: Option<(u32, f64)>| promised.map(|(job, start)| (job, start.to_bits()));
+        if self.has_only && bits(self.only) == bits(promised) {
+            return;
+        }
+        for job in self.jobs() {
+            self.note(job, f64::NAN);
+        }
+        if let Some((job, start)) = promised {
+            self.note(job, start);
+        }
+        (self.has_only, self.only) = (true, promised);
     }
 
     /// Returns the jobs with promises.

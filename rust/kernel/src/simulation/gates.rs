@@ -24,6 +24,7 @@ use crate::workload::JobState;
 
 use super::{Feed, InitialJob, Simulation, View};
 
+mod by_totals;
 mod controller;
 mod rule;
 mod window;
@@ -35,12 +36,10 @@ impl<F: Feed> Simulation<F> {
         let Some(mut log) = self.recorders.gates.take() else { return };
         let mut promises = self.recorders.promises.take();
         let view = self.view();
-        let (now, in_calls) = (view.now(), self.scheduler.as_slurm().is_some());
+        let now = view.now();
         if std::mem::take(&mut log.begins) {
             for at in 0..log.waiting.len() {
-                let Waiting { job, submission, .. } = log.waiting[at];
-                let apart = if Time(now) == submission.0 { 0 } else { job + 1 };
-                log.waiting[at].kind = log.kind_of(JobKind { apart, ..kind_of(view, job, in_calls) });
+                let job = log.waiting[at].job;
                 log.waiting[at].entered = now;
                 if let Some(promises) = &mut promises {
                     promises.happens(Cause::Arrival, Some(job), now);
@@ -48,9 +47,8 @@ impl<F: Feed> Simulation<F> {
             }
         }
         for &job in view.state.queue.arrived.iter().filter(|&&job| view.is_in_queue(job)) {
-            let apart = if Time(now) == submission(view, job).0 { 0 } else { job + 1 };
-            let kind = log.kind_of(JobKind { apart, ..kind_of(view, job, in_calls) });
-            if let (true, Some(promises)) = (log.enter(submission(view, job), job, now, kind), &mut promises)
+            let need = by_totals::needed(view, job);
+            if let (true, Some(promises)) = (log.enter(submission(view, job), job, now, need), &mut promises)
             {
                 promises.happens(Cause::Arrival, Some(job), now);
             }
@@ -99,8 +97,13 @@ impl<F: Feed> Simulation<F> {
     }
 
     /// Note the promised starts that the latest pass has changed. While the scheduler is stopped, promises stand.
-    fn note_promises(&mut self) {
+    /// `has_one_total` is true if a free amount decides which jobs fit.
+    fn note_promises(&mut self, has_one_total: bool) {
         let Some(mut log) = self.recorders.promises.take() else { return };
+        if has_one_total && self.note_total_head(&mut log) {
+            self.recorders.promises = Some(log);
+            return;
+        }
         let has_heads = matches!(self.scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_));
         if has_heads {
             self.state.complete_expected_ends(&self.scenario);
@@ -147,7 +150,8 @@ impl<F: Feed> Simulation<F> {
     /// Record the gates of the waiting jobs.
     #[inline(never)]
     pub(super) fn look_at_gates(&mut self) {
-        self.note_promises();
+        let has_one_total = self.has_one_total();
+        self.note_promises(has_one_total);
         let Some(mut log) = self.recorders.gates.take() else { return };
         let now = self.state.now;
         if !self.state.queue.on_hold.is_empty() || log.has_outside() {
@@ -158,7 +162,7 @@ impl<F: Feed> Simulation<F> {
         if log.waiting.is_empty() {
             log.memo.changes = None;
         } else {
-            self.look_at_queue(&mut log);
+            self.look_at_queue(&mut log, has_one_total);
         }
         if let Scheduler::Slurm(_) = &self.scheduler {
             let turn = controller::next_turn(self.view(), &log);
@@ -169,7 +173,15 @@ impl<F: Feed> Simulation<F> {
         self.recorders.gates = Some(log);
     }
 
-    fn look_at_queue(&mut self, log: &mut GateLog) {
+    fn look_at_queue(&mut self, log: &mut GateLog, has_one_total: bool) {
+        if log.running.len() != self.state.running.len() || self.agenda.releases_early {
+            drop_ended(self.view(), log);
+        }
+        // The running jobs are in the log until the look begins.
+        let by_totals = has_one_total && by_totals::bring_up_to_date(self.view(), log);
+        if by_totals && self.look_at_totals(log) {
+            return;
+        }
         // A discipline selects sets of jobs: it has no order or reservation that would keep a single one.
         let selects = self.scheduler.is_external() || matches!(self.scheduler, Scheduler::Discipline(_));
         let outside = if selects {
@@ -189,9 +201,6 @@ impl<F: Feed> Simulation<F> {
         let some_may_fit = self.state.limited.is_some() || self.view().may_start_some();
         if some_may_fit && matches!(self.scheduler, Scheduler::Easy(_) | Scheduler::EasyReservations(_)) {
             self.state.complete_expected_ends(&self.scenario);
-        }
-        if log.running.len() != self.state.running.len() || self.agenda.releases_early {
-            drop_ended(self.view(), log);
         }
         let view = View { scenario: &self.scenario, state: &self.state };
         let running = std::mem::take(&mut log.running);
@@ -223,7 +232,10 @@ impl<F: Feed> Simulation<F> {
         let is_full = look.begin(log, in_order);
         if in_order {
             look.in_order(log);
+        } else if by_totals {
+            look.by_totals(log, is_full);
         } else {
+            log.memo.totals = None;
             look.by_submission(log, is_full);
             look.by_findings(log);
         }
@@ -268,9 +280,13 @@ fn outside_kind(reason: Reason) -> GateKind {
 /// Remove the jobs from the running jobs of the log that hold their nodes no more, or have started again.
 fn drop_ended(view: View<'_>, log: &mut GateLog) {
     let state = view.state;
+    let before = log.running.len();
     log.running.retain(|each| {
         Time(state.jobs.start_time(each.job)) == Time(each.start) && state.holds_nodes(each.job)
     });
+    if log.running.len() < before {
+        log.memo.totals = None;
+    }
 }
 
 /// A job that closed nodes to those behind it.
@@ -326,44 +342,24 @@ impl Look<'_> {
     fn begin(&mut self, log: &mut GateLog, in_order: bool) -> bool {
         let state = self.view.state;
         if self.is_blocking && !in_order {
-            self.stopper = self.first_within_limits();
+            self.stopper = by_totals::first_within_limits(self.view);
         }
         let heads = self.delays.as_ref().map_or_else(Vec::new, Delays::heads);
         let ahead = || std::iter::once(self.stopper).chain(heads.iter().copied());
         // Of several reservations, another one may be the first that a job would delay as time goes on.
         let has_several = matches!(self.delays, Some(Delays::Several(_) | Delays::Planned(_)));
         let memo = &mut log.memo;
-        let changes = Some(state.machine.changes());
         let varies = in_order
             || has_several
-            || memo.is_unsettled
             || state.is_stopped
             || state.limited.is_some()
             || state.sleep.is_some()
             || self.view.scenario.calendar.is_some();
-        let is_full = varies || memo.changes != changes || !memo.ahead.iter().copied().eq(ahead());
-        memo.ahead.clear();
-        memo.ahead.extend(ahead());
-        (memo.changes, memo.is_unsettled) = (changes, state.is_stopped);
-        memo.epoch += u64::from(is_full);
-        memo.look += 1;
+        let is_full = memo.begin(state.machine.changes(), ahead(), varies, state.is_stopped);
         (self.epoch, self.number) = (memo.epoch, memo.look);
         self.kinds = std::mem::take(&mut memo.fits);
         self.kinds.resize(log.kinds(), Fit::default());
         is_full
-    }
-
-    fn first_within_limits(&self) -> Option<u32> {
-        let queue = &self.view.state.queue;
-        let mut rank = queue.first();
-        // The pass has not seen the jobs that its own starts have let into the queue.
-        let is_new = |job: u32| queue.arrived.contains(&job);
-        while let Some(each) =
-            rank.filter(|each| is_new(each.job) || self.view.over_limit(each.job).is_some())
-        {
-            rank = queue.first_matching(Some(&each), &|_| true);
-        }
-        rank.map(|rank| rank.job)
     }
 
     /// Examine the jobs by submission: those without a gate, or those with one that may have changed.
@@ -451,6 +447,9 @@ impl Look<'_> {
     /// Record a gate if it differs from the one before.
     fn note(&mut self, log: &mut GateLog, at: usize, gate: Gate, closed: Option<&ClosedPartitions>) {
         log.memo.is_unsettled |= gate.kind == GateKind::NotLookedAt && self.controller.is_none();
+        if log.marks[at] == NEW {
+            log.marks[at] = log.waiting[at].kind;
+        }
         if log.waiting[at].gate != Some(gate) {
             let numbers = self.numbers(&log.waiting[at], gate, closed);
             log.change(at, gate, numbers, self.view.now());
@@ -459,6 +458,7 @@ impl Look<'_> {
 
     /// Return the gate of a job by its limits and the free amounts; None if it fits.
     fn of_job(&mut self, log: &mut GateLog, at: usize) -> Option<Gate> {
+        self.know_kind(log, at);
         let view = self.view;
         let job = log.waiting[at].job;
         if let Some(gate) = self.controller.and_then(|rule| controller::outside_calls(view, rule, job)) {
@@ -683,6 +683,9 @@ fn holds_one_resource(view: View<'_>) -> bool {
 fn held_in(view: View<'_>, job: u32, set: NodeSetId, resource: usize) -> i64 {
     let (request, machine) = (view.running_request(job), &view.state.machine);
     let parts = view.state.jobs.placement(job).iter();
+    if set == NodeSetId::ALL && !request.exclusive {
+        return request.amounts[resource] * parts.map(|part| i64::from(part.tasks)).sum::<i64>();
+    }
     let own = parts.filter(|part| set == NodeSetId::ALL || machine.node_sets().contains(set, part.node));
     own.map(|&part| machine.held(request, part, resource)).sum()
 }

@@ -44,7 +44,7 @@ use std::sync::Arc;
 use crate::measures::Summary;
 use crate::placement::Allocator;
 use crate::priority::Priority;
-use crate::record::{Change, PlatformSensor, Recorders};
+use crate::record::{Change, Log, PlatformSensor, Recorders};
 use crate::scenario::Scenario;
 use crate::scheduler::{PolicyParts, Scheduler, SchedulingRule};
 use crate::state::{State, View, Violation};
@@ -204,6 +204,11 @@ impl<F: Feed> Simulation<F> {
     /// Remove and return the measures of a run that has ended; None if they were not requested.
     pub fn take_summary(&mut self) -> io::Result<Option<Summary>> {
         self.recorders.tally.take_summary(View { scenario: &self.scenario, state: &self.state })
+    }
+
+    /// Return the tables of the recorders so far, by name.
+    pub fn logs(&mut self) -> Vec<(&'static str, Box<dyn Log>)> {
+        self.recorders.logs()
     }
 
     /// Return the feed to be closed, the scenario and the state.

@@ -24,6 +24,7 @@ mod service;
 mod short_runs;
 mod sleep;
 mod suspending;
+mod total_head;
 mod usage;
 mod view;
 
@@ -61,6 +62,7 @@ pub use service::{RateChange, ServiceState};
 pub use short_runs::{ShortRun, ShortRuns};
 pub use sleep::{Demand, SleepState};
 pub use suspending::Suspension;
+pub use total_head::TotalHead;
 pub use usage::AccountUsage;
 pub use view::View;
 

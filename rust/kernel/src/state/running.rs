@@ -66,6 +66,9 @@ pub struct RunningJobs {
     /// Jobs with a run, phase, nodes or estimate that has changed since the latest pass began; may contain duplicates.
     /// None if the scheduler does not need them.
     changed: Option<Vec<u32>>,
+    /// Counts such changes.
+    #[serde(skip)]
+    changes: u64,
     /// Index by expected end; kept from the first query on.
     by_expected_end: Option<ExpectedEnds>,
     /// True if runs enter the index only before a query: then most jobs end before they enter it.
@@ -139,6 +142,12 @@ impl RunningJobs {
         self.changed.as_deref().unwrap_or_default()
     }
 
+    /// Return the number of changes of runs. While it is unchanged, so are the expected ends.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Clear the changed jobs when a pass has begun.
     pub fn forget_changed(&mut self) {
         if let Some(changed) = &mut self.changed {
@@ -154,6 +163,7 @@ impl RunningJobs {
     }
 
     fn note(&mut self, job: u32) {
+        self.changes += 1;
         if let Some(changed) = &mut self.changed {
             changed.push(job);
         }
