@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import replace
 from typing import Any
@@ -219,6 +220,32 @@ def test_if_it_were_submitted_now() -> None:
     assert waits[8, 7200.0] == pytest.approx(start - simulation.now)
     assert str(answer.like) in str(answer)
     assert "tasks" in answer._repr_html_()  # of notebooks
+
+
+def test_if_it_were_submitted_after_the_last_event() -> None:
+    """The wait counts from that instant: the one running job has less to go."""
+    jobs = {
+        "submit_time": [0, 10, 500],
+        "run_time": [5, 90, 1],
+        "requested_time": [5, 90, 1],
+        "tasks": [1, 1, 1],
+    }
+    workload = bl.Workload.from_table(jobs)
+    simulation = bl.Simulation(workload, bl.System.homogeneous(nodes=1, resources={"core": 1}), "easy")
+    simulation.run_until(60)
+    wanted = {"tasks": [1], "limits": [60.0], "samples": 1, "draws": "true"}
+    waits = [simulation.forecast_submission(**wanted, at=at).table["wait_0.5"].item() for at in (None, 60)]
+    assert (simulation.now, waits) == (10, [90, 40])
+
+
+def test_time_of_a_forecast_is_a_date() -> None:
+    """Where the system or the log says when time 0 was."""
+    system = replace(SYSTEM, start_time=1_000_000_000)
+    simulation = bl.Simulation(WORKLOAD, system, "easy")
+    simulation.run_until(float(WORKLOAD.jobs["submit_time"][200]))
+    date = dt.datetime.fromtimestamp(1e9 + simulation.now, dt.UTC)
+    for answer in (simulation.forecast(2), simulation.forecast_submission([1], [60.0], samples=2)):
+        assert f"{date:%Y-%m-%d %H:%M:%S}" in str(answer)
 
 
 def test_nothing_has_ended_yet() -> None:

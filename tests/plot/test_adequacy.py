@@ -85,7 +85,7 @@ def test_long_curves_are_thinned() -> None:
 def test_differences() -> None:
     """Of residence times and waits, above 0 where the model's are longer."""
     lines = {line.get_label(): line for line in bl.plot.adequacy_differences(COMPARISON).lines}
-    assert np.asarray(lines["residence"].get_ydata()).tolist() == [0, 60, 0, -60, 1]
+    assert np.asarray(lines["turnaround"].get_ydata()).tolist() == [0, 60, 0, -60, 1]
     assert np.asarray(lines["wait"].get_ydata()).tolist() == [0, 60, 0, -60, 0]
     ticks = bl.plot.adequacy_differences(COMPARISON, log=True).get_yticks()
     assert [*ticks] == [-10, -1, 0, 1, 10]

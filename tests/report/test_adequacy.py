@@ -78,7 +78,7 @@ def test_equal_streams(tmp_path: Path) -> None:
     """There is no job to list."""
     jobs = stream(tasks=[1, 2])
     text = bl.report.write_adequacy(bl.adequacy.compare(jobs, jobs), tmp_path / "a.html").read_text("utf-8")
-    assert "No residence time differs." in text
+    assert "No turnaround differs." in text
 
 
 def test_what_cannot_be_reported(tmp_path: Path) -> None:

@@ -189,6 +189,7 @@ def forecast(
         "draws": draws,
         "correlation": correlation,
         "seed": options.seed,
+        "at": max(instant, simulation.now),
     }
     if tasks is not None and limits is not None:
         sizes = [int(each) for each in listed_numbers(tasks, "--tasks") if each.is_integer()]
@@ -202,7 +203,6 @@ def forecast(
             horizon=horizon,
             arrivals=arrivals,
             precision=precision,
-            at=max(instant, simulation.now),
             progress=progress,
             **shared,
         )

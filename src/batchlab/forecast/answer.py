@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from batchlab.core.random_streams import Floats, Integers
     from batchlab.workload import Workload
+    from batchlab.workload.calendar_time import CalendarTime
 
 __all__ = ["Forecast", "SubmissionForecast"]
 
@@ -46,6 +47,8 @@ class Forecast:
         float64, shape (samples, jobs): the start of each job in each sample, seconds.
     past_weeks
         The number of past weeks whose jobs arrive again in the samples; 0 if no job arrives.
+    clock
+        The calendar of the run.
     """
 
     now: float
@@ -53,6 +56,7 @@ class Forecast:
     jobs: pl.DataFrame
     starts: Floats
     past_weeks: int
+    clock: CalendarTime
 
     def __repr__(self) -> str:
         return f"<Forecast of {format_count(self.jobs.height, 'waiting job')} at {self.now:,g} s>"
@@ -61,6 +65,7 @@ class Forecast:
     def of(
         cls,
         workload: Workload,
+        clock: CalendarTime,
         rows: Integers,
         now: float,
         *,
@@ -75,6 +80,8 @@ class Forecast:
         ----------
         workload
             The jobs.
+        clock
+            The calendar of the run.
         rows
             Rows of the waiting jobs.
         now
@@ -99,7 +106,7 @@ class Forecast:
                 for level, values in zip(levels, found, strict=True)
             ),
         )
-        return cls(now, tuple(levels), table, starts, past_weeks)
+        return cls(now, tuple(levels), table, starts, past_weeks, clock)
 
     def chance(self, within: float) -> pl.DataFrame:
         """Return the chance of each job to start within a time.
@@ -135,7 +142,7 @@ class Forecast:
 
     def _facts(self) -> list[tuple[str, str]]:
         return [
-            ("at", format_duration(self.now)),
+            ("at", self.clock.written(self.now)),
             ("waiting", format_count(self.jobs.height, "job")),
             ("samples", f"{len(self.starts):,}"),
             ("arrivals", f"past weeks ({self.past_weeks})" if self.past_weeks else "none"),
@@ -185,12 +192,15 @@ class SubmissionForecast:
     table
         One row per size and limit: ``tasks``, ``requested_time`` (seconds), and for each level the wait until
         the start, seconds, as ``wait_0.1``; infinite if it never starts.
+    clock
+        The calendar of the run.
     """
 
     now: float
     like: int
     quantiles: tuple[float, ...]
     table: pl.DataFrame
+    clock: CalendarTime
 
     def __repr__(self) -> str:
         jobs = format_count(self.table.height, "job")
@@ -198,7 +208,12 @@ class SubmissionForecast:
 
     @classmethod
     def of(
-        cls, now: float, like: int, cells: Sequence[tuple[int, float, Floats]], levels: Sequence[float]
+        cls,
+        clock: CalendarTime,
+        now: float,
+        like: int,
+        cells: Sequence[tuple[int, float, Floats]],
+        levels: Sequence[float],
     ) -> SubmissionForecast:
         """Make the table; each cell has a size, a limit, and starts of shape (samples, 1)."""
         rows = []
@@ -206,7 +221,7 @@ class SubmissionForecast:
             waits = sample_quantiles(starts, levels)[:, 0] - now
             named = {f"wait_{level:g}": wait for level, wait in zip(levels, waits.tolist(), strict=True)}
             rows.append({"tasks": tasks, "requested_time": float(limit), **named})
-        return cls(now, like, tuple(levels), pl.DataFrame(rows))
+        return cls(now, like, tuple(levels), pl.DataFrame(rows), clock)
 
     def _rows(self) -> list[list[str]]:
         head = ["tasks", "limit", *(f"{100 * level:g} %" for level in self.quantiles)]
@@ -227,7 +242,7 @@ class SubmissionForecast:
         return text_tables.render(self.blocks())
 
     def _facts(self) -> list[tuple[str, str]]:
-        return [("at", format_duration(self.now)), ("like job", str(self.like))]
+        return [("at", self.clock.written(self.now)), ("like job", str(self.like))]
 
     def _repr_html_(self) -> str:
         head, *rows = self._rows()

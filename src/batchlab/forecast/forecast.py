@@ -15,6 +15,7 @@ from batchlab.forecast.answer import Forecast, SubmissionForecast
 from batchlab.forecast.scores import interval_of_quantiles
 from batchlab.forecast.situation import SAMPLES, Situation, threads_of
 from batchlab.simulation.replacements import rows_of_jobs
+from batchlab.workload.calendar_time import CalendarTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,6 +75,7 @@ def forecast(
         plan = situation.sample([], situation.draws("limits", 0.0, 1, seed), 1)
     return Forecast.of(
         simulation.workload,
+        _clock_of(simulation),
         situation.waiting,
         situation.known.at,
         starts=starts,
@@ -94,6 +96,7 @@ def forecast_submission(
     draws: DrawMethod = "user_request",
     correlation: float = 1.0,
     seed: int = 0,
+    at: float | None = None,
     threads: int | None = None,
 ) -> SubmissionForecast:
     """Forecast when a job would start if it were submitted now; see `Simulation.forecast_submission`.
@@ -108,29 +111,33 @@ def forecast_submission(
     sizes = rules.check(SimulationError, "tasks", tasks, _SIZES)
     seconds = rules.check(SimulationError, "limits", limits, _LIMITS)
     threads = threads_of(threads)
-    situation = Situation.of(simulation)
+    situation = Situation.of(simulation, at)
     row = _place_of(simulation, situation, like)
     totals = None if draws == "true" else situation.draws(draws, correlation, samples, seed)
     asked, cells = np.array([row]), []
     for size in sizes:
         for limit in seconds:
-            future = _with_job(simulation, row, size, limit)
+            future = _with_job(situation, row, size, limit)
             starts = situation.sample([future], totals, samples, threads=threads, asked=asked)
             cells.append((size, limit, starts))
     job = int(simulation.workload.jobs["job_id"][row])
-    return SubmissionForecast.of(situation.known.at, job, cells, levels)
+    return SubmissionForecast.of(_clock_of(simulation), situation.known.at, job, cells, levels)
 
 
-def _with_job(simulation: Simulation, row: int, tasks: int, limit: float) -> Simulation:
+def _clock_of(simulation: Simulation) -> CalendarTime:
+    return CalendarTime.of(simulation.workload.header, simulation.system.start_time)
+
+
+def _with_job(situation: Situation, row: int, tasks: int, limit: float) -> Simulation:
     """Return a fork in which a job of this size is submitted now, in the place of another one."""
-    job = int(simulation.workload.jobs["job_id"][row])
+    job = int(situation.simulation.workload.jobs["job_id"][row])
     arrival = {
         "job_id": [job],
-        "submit_time": [simulation.now],
+        "submit_time": [situation.known.at],
         "tasks": [tasks],
         "requested_time": [limit],
     }
-    return simulation.fork(arrivals=arrival)
+    return situation.simulation.fork(arrivals=arrival)
 
 
 def _place_of(simulation: Simulation, situation: Situation, like: int | None) -> int:

@@ -138,7 +138,13 @@ def adequacy_differences(
         ax.vlines(jobs, 0, residence, color=tint(colour(0)), linewidth=0.8)
     many = len(found) > _MOST_SHAPES
     ax.plot(
-        jobs, residence, ".", color=colour(0), markersize=2 if many else 5, rasterized=many, label="residence"
+        jobs,
+        residence,
+        ".",
+        color=colour(0),
+        markersize=2 if many else 5,
+        rasterized=many,
+        label="turnaround",
     )
     hollow = {"markersize": 2.0 if many else 4.0, "markerfacecolor": "none", "markeredgewidth": 0.7}
     ax.plot(jobs, wait, "o", color=colour(1), rasterized=many, label="wait", **hollow)  # type: ignore[arg-type]

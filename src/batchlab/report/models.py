@@ -136,13 +136,13 @@ def _largest(comparison: Comparison) -> Html:
     jobs = comparison.differences.filter(pl.col("residence_difference") != 0)
     jobs = jobs.sort(pl.col("residence_difference").abs(), descending=True, maintain_order=True)
     if jobs.is_empty():
-        return element("p", "No residence time differs.")
+        return element("p", "No turnaround differs.")
     times = ("submit_time", "real_wait", "model_wait", "wait_difference", "residence_difference")
     chosen = jobs.head(_MOST_ROWS).select("job_id", *times)
     rows = ([str(job), *map(format_duration, values)] for job, *values in chosen.iter_rows())
-    titles = ("job", "submitted", "wait, real", "wait, model", "wait, difference", "residence, difference")
+    titles = ("job", "submitted", "wait, real", "wait, model", "wait, difference", "turnaround, difference")
     return table(
-        f"The jobs whose residence times differ most, {chosen.height:,} of {jobs.height:,} that do",
+        f"The jobs whose turnarounds differ most, {chosen.height:,} of {jobs.height:,} that do",
         titles,
         rows,
         class_="numbers",

@@ -120,6 +120,7 @@ class ForecastsStarts:
         draws: DrawMethod = "user_request",
         correlation: float = 1.0,
         seed: int = 0,
+        at: float | None = None,
         threads: int | None = None,
     ) -> SubmissionForecast:
         """Forecast how long a job would wait if it were submitted now, for each size and time limit.
@@ -136,7 +137,7 @@ class ForecastsStarts:
         like
             The ``job_id`` of a job that has ended, or is not yet submitted: the new job takes its place, and
             has its user, partition and resources per task. [default: the job that ended last]
-        samples, quantiles, draws, correlation, seed, threads
+        samples, quantiles, draws, correlation, seed, at, threads
             As for `forecast`.
 
         Returns
@@ -172,6 +173,7 @@ class ForecastsStarts:
                 draws=draws,
                 correlation=correlation,
                 seed=seed,
+                at=at,
                 threads=threads,
             ),
         )

@@ -7,6 +7,8 @@ import zoneinfo
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from batchlab.core.units import format_duration
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -66,6 +68,13 @@ class CalendarTime:
             return self.local(time)
         except (ValueError, OverflowError):
             return None
+
+    def written(self, time: float, *, seconds: bool = True) -> str:
+        """Return a simulated time (s) as text: its date, or the duration since time 0 if that is unknown."""
+        date = self.date(time)
+        if date is None:
+            return format_duration(time)
+        return f"{date:%Y-%m-%d %H:%M:%S}" if seconds else f"{date:%Y-%m-%d %H:%M}"
 
     def local(self, time: float) -> dt.datetime:
         """Return the date of a simulated time (s), in the time zone of the machine.

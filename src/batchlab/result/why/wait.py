@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from batchlab.core.rules import whole_of
-from batchlab.core.units import format_duration
 from batchlab.core.vocabulary import JOB_STATES
 from batchlab.errors import ResultError, shown
 from batchlab.result.recorded import Recording
@@ -140,10 +139,7 @@ class Waits:
 
     def instant(self, time: float, *, seconds: bool = True) -> str:
         """Write an instant: as a date if the run has a calendar, else as a duration since its origin."""
-        date = self.calendar.date(time)
-        if date is None:
-            return format_duration(time)
-        return f"{date:%Y-%m-%d %H:%M:%S}" if seconds else f"{date:%Y-%m-%d %H:%M}"
+        return self.calendar.written(time, seconds=seconds)
 
     def row_of(self, job_id: int) -> int:
         """Return the row of a job.
