@@ -233,7 +233,7 @@ def test_if_it_were_submitted_after_the_last_event() -> None:
     workload = bl.Workload.from_table(jobs)
     simulation = bl.Simulation(workload, bl.System.homogeneous(nodes=1, resources={"core": 1}), "easy")
     simulation.run_until(60)
-    wanted = {"tasks": [1], "limits": [60.0], "samples": 1, "draws": "true"}
+    wanted: dict[str, Any] = {"tasks": [1], "limits": [60.0], "samples": 1, "draws": "true"}
     waits = [simulation.forecast_submission(**wanted, at=at).table["wait_0.5"].item() for at in (None, 60)]
     assert (simulation.now, waits) == (10, [90, 40])
 

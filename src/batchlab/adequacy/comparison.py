@@ -227,10 +227,12 @@ class Comparison:
         return np.cumsum(differ, dtype=np.int64)
 
     def __str__(self) -> str:
+        facts = self.facts()
+        wide = max(map(len, facts)) + 2
         lines = (
             line
-            for name, text in self.facts().items()
-            for line in wrap(f"{name:16}{text}", _WIDTH, subsequent_indent=" " * 16)
+            for name, text in facts.items()
+            for line in wrap(f"{name:{wide}}{text}", _WIDTH, subsequent_indent=" " * wide)
         )
         return "\n".join([*lines, "", *self._table()])
 
