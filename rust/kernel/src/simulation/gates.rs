@@ -173,15 +173,8 @@ impl<F: Feed> Simulation<F> {
         self.recorders.gates = Some(log);
     }
 
-    fn look_at_queue(&mut self, log: &mut GateLog, has_one_total: bool) {
-        if log.running.len() != self.state.running.len() || self.agenda.releases_early {
-            drop_ended(self.view(), log);
-        }
-        // The running jobs are in the log until the look begins.
-        let by_totals = has_one_total && by_totals::bring_up_to_date(self.view(), log);
-        if by_totals && self.look_at_totals(log) {
-            return;
-        }
+    /// Return how the scheduler goes through the queue.
+    fn manner(&self) -> Manner {
         // A discipline selects sets of jobs: it has no order or reservation that would keep a single one.
         let selects = self.scheduler.is_external() || matches!(self.scheduler, Scheduler::Discipline(_));
         let outside = if selects {
@@ -193,8 +186,26 @@ impl<F: Feed> Simulation<F> {
         let has_partitions = self.scenario.node_sets.partitions().count() > 1;
         let some_block = self.scenario.limits.as_ref().is_some_and(|limits| limits.some_block());
         let blocks = some_block && !self.scheduler.plans_to_the_end() && outside.is_none();
-        let in_order = blocks || (is_blocking && has_partitions);
-        if in_order {
+        Manner {
+            outside,
+            is_blocking,
+            in_order: blocks || (is_blocking && has_partitions),
+            // Without partitions and limits, one job at a time stops passes.
+            is_stopper_shared: is_blocking && !has_partitions && self.scenario.limits.is_none(),
+        }
+    }
+
+    fn look_at_queue(&mut self, log: &mut GateLog, has_one_total: bool) {
+        if log.running.len() != self.state.running.len() || self.agenda.releases_early {
+            drop_ended(self.view(), log);
+        }
+        // The running jobs are in the log until the look begins.
+        let by_totals = has_one_total && by_totals::bring_up_to_date(self.view(), log);
+        if by_totals && self.look_at_totals(log) {
+            return;
+        }
+        let manner = self.manner();
+        if manner.in_order {
             self.order_queue();
         }
         // Reservations matter to jobs that fit only. Jobs over a limit may be outside the queue order.
@@ -208,15 +219,15 @@ impl<F: Feed> Simulation<F> {
         let whole = controller::whole_requests(view, controller, std::mem::take(&mut log.memo.whole));
         let mut look = Look {
             view,
+            manner,
             controller,
             whole: &whole,
             allocator: &self.allocator,
-            is_blocking,
-            outside,
-            delays: (some_may_fit && outside.is_none()).then(|| Delays::of(&self.scheduler, view)).flatten(),
+            delays: (some_may_fit && manner.outside.is_none())
+                .then(|| Delays::of(&self.scheduler, view))
+                .flatten(),
             stopper: None,
             former_stopper: log.memo.ahead.first().copied().flatten(),
-            is_stopper_shared: is_blocking && !has_partitions && self.scenario.limits.is_none(),
             running: &running,
             first: log.waiting.first().map(|each| each.submission),
             // A scheduler outside the kernel may resize running jobs.
@@ -229,8 +240,8 @@ impl<F: Feed> Simulation<F> {
             contenders: BTreeMap::new(),
             plan_copy: None,
         };
-        let is_full = look.begin(log, in_order);
-        if in_order {
+        let is_full = look.begin(log);
+        if look.manner.in_order {
             look.in_order(log);
         } else if by_totals {
             look.by_totals(log, is_full);
@@ -289,6 +300,19 @@ fn drop_ended(view: View<'_>, log: &mut GateLog) {
     }
 }
 
+/// How a scheduler goes through the queue.
+#[derive(Clone, Copy)]
+struct Manner {
+    /// The gate of jobs that fit, if a discipline or something outside the kernel decides.
+    outside: Option<GateKind>,
+    /// True if a job that does not fit stops the pass.
+    is_blocking: bool,
+    /// True if jobs close nodes to those behind them, so that the queue has to be gone through in its order.
+    in_order: bool,
+    /// True if the log has the job at which a pass stopped once for all jobs behind it, throughout the run.
+    is_stopper_shared: bool,
+}
+
 /// A job that closed nodes to those behind it.
 struct Closing {
     job: u32,
@@ -301,22 +325,17 @@ struct Closing {
 /// A look at the jobs of the queue.
 struct Look<'a> {
     view: View<'a>,
+    manner: Manner,
     allocator: &'a Allocator,
     /// Slurm's controller, if it schedules.
     controller: Option<&'a Slurm>,
     /// The requests for whole nodes, if all jobs get these.
     whole: &'a [Request],
-    /// True if a job that does not fit stops the pass.
-    is_blocking: bool,
-    /// The gate of jobs that fit, if a discipline or something outside the kernel decides.
-    outside: Option<GateKind>,
     delays: Option<Delays<'a>>,
     /// The job at which the pass stopped, if it stops at one.
     stopper: Option<u32>,
     /// The one of the latest look.
     former_stopper: Option<u32>,
-    /// True if the log has the job at which a pass stopped once for all jobs behind it, throughout the run.
-    is_stopper_shared: bool,
     /// The running jobs by submission.
     running: &'a [Running],
     /// The submission of the first waiting job.
@@ -339,9 +358,10 @@ struct Look<'a> {
 
 impl Look<'_> {
     /// Compare with the latest look. Return whether gates that are known may have changed.
-    fn begin(&mut self, log: &mut GateLog, in_order: bool) -> bool {
+    fn begin(&mut self, log: &mut GateLog) -> bool {
+        let in_order = self.manner.in_order;
         let state = self.view.state;
-        if self.is_blocking && !in_order {
+        if self.manner.is_blocking && !in_order {
             self.stopper = by_totals::first_within_limits(self.view);
         }
         let heads = self.delays.as_ref().map_or_else(Vec::new, Delays::heads);
@@ -368,7 +388,7 @@ impl Look<'_> {
     fn by_submission(&mut self, log: &mut GateLog, is_full: bool) {
         let view = self.view;
         let each = view.state.limited.is_some();
-        let stopper = self.stopper.filter(|_| self.is_stopper_shared && !view.state.is_stopped);
+        let stopper = self.stopper.filter(|_| self.manner.is_stopper_shared && !view.state.is_stopped);
         if let Some(job) = stopper {
             log.stop_at(job, view.now());
         }
@@ -434,7 +454,7 @@ impl Look<'_> {
                     closed.close_connected(self.view, job);
                     self.view.limit_of(counter)
                 }
-                None if self.is_blocking && !self.fits_behind(job, &closed) => {
+                None if self.manner.is_blocking && !self.fits_behind(job, &closed) => {
                     closed.close(self.view, &mut allocator, job);
                     NONE
                 }

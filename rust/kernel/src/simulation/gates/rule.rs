@@ -13,14 +13,14 @@ impl<'a> Look<'a> {
         if self.view.state.is_stopped {
             return Gate::of(GateKind::NotLookedAt);
         }
-        if let Some(kind) = self.outside {
+        if let Some(kind) = self.manner.outside {
             return Gate::of(kind);
         }
         if let Some(rule) = self.controller {
             return of_finding(rule, each);
         }
         if let Some(stopper) = self.stopper.filter(|&stopper| stopper != each.job) {
-            let subject = if self.is_stopper_shared { STOPPER } else { stopper };
+            let subject = if self.manner.is_stopper_shared { STOPPER } else { stopper };
             return Gate { subject, ..Gate::of(GateKind::Order) };
         }
         self.would_delay(each, None)
