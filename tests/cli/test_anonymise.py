@@ -35,7 +35,9 @@ def test_kept_columns_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[st
     """Without a machine accounts are replaced too, unless an option keeps them."""
     log = str(bl.traces.example("slurm") / "sacct.txt")
     tables = []
-    for number, words in enumerate(([], ["--seed", "1"], ["--keep", "account", "--keep", "user"])):
+    for number, words in enumerate(
+        ([], ["--seed", "1"], ["--keep-column", "account", "--keep-column", "user"])
+    ):
         out = tmp_path / f"{number}.csv"
         assert main(["anonymise", log, *words, "-o", str(out)]) == 0
         tables.append(pl.read_csv(out))
@@ -43,7 +45,7 @@ def test_kept_columns_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert not tables[0]["job_name"].equals(tables[1]["job_name"])
     assert {*tables[2]["account"]} == {*bl.read_sacct(log).jobs["account"]}
     capsys.readouterr()
-    assert main(["anonymise", log, "--keep", "acount", "-o", str(tmp_path / "x.csv")]) == 2
-    assert "--keep: 'acount' is no column. Did you mean 'account'?" in capsys.readouterr().err
+    assert main(["anonymise", log, "--keep-column", "acount", "-o", str(tmp_path / "x.csv")]) == 2
+    assert "--keep-column: 'acount' is no column. Did you mean 'account'?" in capsys.readouterr().err
     assert main(["anonymise", log, "-o", str(tmp_path / "x.txt")]) == 2
     assert "must end in .swf, .swf.gz, .csv, .parquet" in capsys.readouterr().err

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What differs on purpose: files of single pages and workloads, where runs have folders.
-_FILES = {"report", "plot", "generate", "mix", "slurm fit", "bundle make"}
+_FILES = {"anonymise", "report", "plot", "generate", "mix", "slurm fit", "bundle make"}
 # The least of jobs, or of what nodes have; how long, or how often, nothing may happen.
 # A form, a part or a class of jobs, by what is drawn or split; instants of a log can be dates if it is drawn.
 _OF_THEIR_COMMANDS = {"--least", "--patience", "--kind", "--by", "--of", "--every"}

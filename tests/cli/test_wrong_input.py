@@ -111,7 +111,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             ["vnodes", "good.swf", "--conf", ".", "--mode", "model", "--policy", "esay"],
-            "batchlab: no policy named 'esay'.",
+            "batchlab: Invalid value for --policy: no policy named 'esay'.",
         ),
     ],
 )

@@ -253,16 +253,18 @@ ONE_LONG = bl.Workload.from_table({"submit_time": [0.0], "run_time": [100.0], "t
     ("uptime", "arguments", "shown"),
     [
         (Constant(50.0), {}, "100 s without a failure of its 4 nodes, .* of less than 1e-05"),
-        # exp(-4 * 100 / 50) and exp(-4 * 92 / 50).
-        (Exponential(50.0), {}, "100 s without a failure of its 4 nodes, .* of 0.0003"),
-        (Exponential(50.0), {"on_failure": "checkpoint", "every": 92.0}, "92 s .* of 0.0006"),
+        # exp(-4 * 100 / 30) and exp(-4 * 92 / 30).
+        (Exponential(30.0), {}, "100 s without a failure of its 4 nodes, .* of 2e-06"),
+        (Exponential(30.0), {"on_failure": "checkpoint", "every": 92.0}, "92 s .* of 5e-06"),
     ],
 )
 def test_hopeless_jobs_are_given_up(uptime: Any, arguments: dict[str, Any], shown: str) -> None:  # noqa: ANN401
     """A job that failures hardly ever spare ends the run at its first interruption."""
     failures = bl.Failures.from_distributions(uptime, Constant(1.0), seed=0, **arguments)
     simulation = bl.Simulation(ONE_LONG, FOUR, "fcfs", observers=[failures])
-    with pytest.raises(bl.SimulationError, match=rf"^job 1 needs {shown}: more than 1,000 runs .*checkpoint"):
+    with pytest.raises(
+        bl.SimulationError, match=rf"^job 1 needs {shown}: more than 100,000 runs .*checkpoint"
+    ):
         simulation.run_until()
     assert simulation.result().jobs["state"].to_list() == ["running"]
 
@@ -270,15 +272,15 @@ def test_hopeless_jobs_are_given_up(uptime: Any, arguments: dict[str, Any], show
 @pytest.mark.parametrize(
     ("uptime", "arguments"),
     [
-        # exp(-4 * 100 / 60) is above 1/1000.
-        (Exponential(60.0), {}),
-        (Exponential(50.0), {"on_failure": "checkpoint", "every": 50.0}),
+        # exp(-4 * 100 / 40) is above 1/100,000.
+        (Exponential(40.0), {}),
+        (Exponential(30.0), {"on_failure": "checkpoint", "every": 50.0}),
         (Constant(50.0), {"restarts": 3}),
         (Constant(50.0), {"on_failure": "kill"}),
         # Just after their repair all nodes stay up for long enough.
         (Constant(101.0), {}),
         # One of the nodes never fails, so that the job may need three of those that do.
-        (Exponential(45.0), {"nodes": [0, 1, 2]}),
+        (Exponential(31.0), {"nodes": [0, 1, 2]}),
     ],
 )
 def test_jobs_with_hope_go_on(uptime: Any, arguments: dict[str, Any]) -> None:  # noqa: ANN401
@@ -289,11 +291,12 @@ def test_jobs_with_hope_go_on(uptime: Any, arguments: dict[str, Any]) -> None:  
     assert simulation.result().jobs["state"][0] in {"completed", "killed"}
 
 
-def test_restarts_of_a_job_have_an_end() -> None:
+def test_restarts_of_a_job_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Failures of a trace have no probability; a job that they never spare ends the run in the end."""
-    times = [5.0 * number + 1.0 for number in range(10_001)]
+    monkeypatch.setattr("batchlab.observer.failures._MOST_RUNS", 1_000)
+    times = [5.0 * number + 1.0 for number in range(1_001)]
     trace = {"node": [2] * len(times), "time": times, "repair_time": [1.0] * len(times)}
-    with pytest.raises(bl.SimulationError, match=r"job 1 was cut short 10000 times .*checkpoint"):
+    with pytest.raises(bl.SimulationError, match=r"job 1 was cut short 1000 times .*checkpoint"):
         bl.simulate(ONE_LONG, FOUR, "fcfs", observers=[bl.Failures(trace)])
 
 

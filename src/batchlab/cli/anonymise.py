@@ -31,6 +31,7 @@ _Out = Annotated[Path, out_file("Anonymous log: .csv, .parquet, .swf or .swf.gz.
 _Keep = Annotated[
     list[str] | None,
     typer.Option(
+        "--keep-column",
         metavar="COLUMN",
         help="Column to leave unchanged. Repeatable.",
     ),
@@ -66,7 +67,7 @@ def anonymise(
     machine = None if system is None else batchlab_system.read_system(system)
     log = read_log(LogRequest.of(located(trace), reading), machine)
     kept = () if machine is None else report_bundle.named_by(machine, log)
-    with naming("--keep"):
+    with naming("--keep-column"):
         chosen = dict.fromkeys([*(keep or ()), *kept])
         made = batchlab_workload.anonymise(log, seed=seed, keep_order=keep_order, keep=[*chosen])
     custom_formats.write_workload(made, out)

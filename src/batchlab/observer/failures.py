@@ -258,10 +258,9 @@ def _survival(uptime: Distribution) -> _Survival:
 OnFailure = Literal["kill", "requeue", "checkpoint"]
 _CHOICES: tuple[OnFailure, ...] = get_args(OnFailure)
 _DRAWS = 100_000
-# Runs of a job until one is not interrupted, in the mean. A job that needs fewer exceeds the number of
-# restarts below with a probability under exp(-10).
-_MOST_RUNS = 1_000
-_MOST_RESTARTS = 10_000
+# Runs of a job until random failures spare one, in the mean, and restarts of a job. One that needs more
+# hardly ever ends.
+_MOST_RUNS = 100_000
 _NEXT = (
     "Let jobs continue from checkpoints (on_failure=checkpoint, every=SECONDS), limit their restarts "
     "(restarts=NUMBER), or take longer uptimes."
@@ -296,7 +295,7 @@ class Failures(Observer):
     Notes
     -----
     Without `restarts`, a run ends with a `SimulationError` when a job is interrupted that needs more than
-    1,000 runs, in the mean, until random failures spare one; and after 10,000 restarts of any job.
+    100,000 runs, in the mean, until random failures spare one; and after 100,000 restarts of any job.
 
     ``view.values["failures"]`` is the set `down`. ``result.observations["failures"]`` has a row per outage:
     ``time`` and ``node``, ``end_time`` (s; null while the node is down), ``victims`` (their ``job_id``).
@@ -412,7 +411,7 @@ class Failures(Observer):
         if self.on_failure == "kill" or self.restarts is not None:
             return
         count = self._restarts[job.row]
-        if count >= _MOST_RESTARTS:
+        if count >= _MOST_RUNS:
             raise SimulationError(
                 f"job {job.id} was cut short {count} times until {view.now:g} s; it hardly ever will end. "
                 f"{_NEXT}"
