@@ -73,7 +73,7 @@ def _head(cells: Sequence[Any], *, has_mark: bool) -> Text:
 
 
 def install() -> None:
-    """Let typer lay out the help of all commands in this way."""
+    """Have typer use this layout for the help of all commands."""
     from typer import rich_utils  # noqa: PLC0415  # slow, and only help needs it
 
     # typer has no parameter for its class of tables.

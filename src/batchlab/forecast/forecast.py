@@ -146,7 +146,7 @@ def _place_of(simulation: Simulation, situation: Situation, like: int | None) ->
     Raises
     ------
     SimulationError
-        If there is none.
+        If no job has ended, and none is named.
     """
     if like is not None:
         whole = rules.check(SimulationError, "like", like, rules.Whole(most=2**63 - 1))

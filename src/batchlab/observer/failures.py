@@ -430,7 +430,7 @@ class Failures(Observer):
             return
         if self.on_failure == "checkpoint" and self.every is not None:
             left = min(left, self.every)
-        # At least so many nodes of any placement may fail.
+        # Any placement has at least this number of nodes that may fail.
         spared = view.system.nodes - self.outages.number_of_nodes
         nodes = len(job.nodes) - spared
         probability = self.outages.survival(left) ** max(nodes, 0)

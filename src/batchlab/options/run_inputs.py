@@ -46,7 +46,7 @@ class RunInputs:
     period
         Seconds between two calculations of priorities; None if they are not calculated.
     begun
-        The first submission of a run that began earlier, seconds; None for that of the jobs.
+        The first submission of a run that began earlier, seconds. [default: the first one of the jobs]
     """
 
     machine: _kernel.MachineColumns
@@ -67,7 +67,7 @@ class RunInputs:
 
     @classmethod
     def on(cls, system: System, policy: Policy, options: RunOptions) -> Self:
-        """Convert the inputs that every run has; the others are those of a run without tables."""
+        """Convert the inputs of every run; the other fields have the values of a run without tables."""
         groups = [
             (group.count, [group.resources.get(resource, 0) for resource in system.resources])
             for group in system.groups

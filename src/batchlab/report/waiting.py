@@ -54,7 +54,7 @@ def waiting(groups: Sequence[Group]) -> Html | None:
         (
             plot.waiting_time(group.results[0], of="gates" if group.label in gates else "holders"),
             f"Jobs that wait under {group.label}, by "
-            + ("why jobs could not start" if group.label in gates else "who has the machine"),
+            + ("why jobs could not start" if group.label in gates else "use of the machine"),
         )
         for group in groups
         if group.label in waited

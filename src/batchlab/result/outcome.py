@@ -22,14 +22,14 @@ Table: TypeAlias = Mapping[str, Any]
 
 
 class LateTable(Mapping[str, Any]):
-    """A recorded table whose columns are made at the first access: a run may record much that nobody reads.
+    """A recorded table whose columns are made at the first access, since many are never read.
 
     Pickled and copied as a dict.
 
     Parameters
     ----------
     log
-        What the kernel has recorded.
+        The record of the kernel.
     """
 
     def __init__(self, log: _kernel.TableLog) -> None:

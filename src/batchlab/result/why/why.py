@@ -327,7 +327,7 @@ def _promises(why: Why) -> list[tuple[str, ...]]:
 
 
 def _cause(cause: str, job: int | None) -> str:
-    """Say what moved a promise."""
+    """Name the events that moved a promise."""
     names = _CAUSES if job is None else _CAUSES_OF_JOB
     after = " and ".join(names[kind] for kind in cause.split("+"))
     return after if job is None else f"{after} of job {job}"
