@@ -28,8 +28,8 @@ def test_text(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Measure, verdict and table."""
     assert main(["adequacy", "bf_a.csv", "bf_b.csv", "--reference", "70"]) == 0
     said = capsys.readouterr().out
-    assert "measure P       67.8721 s over 220 jobs" in said
-    assert "verdict         adequate: P <= 70 s" in said
+    assert "measure P        67.8721 s over 220 jobs" in said
+    assert "verdict          adequate: P <= 70 s" in said
     assert "100     31.4765 s                  49" in said
     assert "reference value" not in said.splitlines()[-1]
 
