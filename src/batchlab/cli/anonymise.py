@@ -9,7 +9,7 @@ import typer
 
 from batchlab.cli.declared_options import takes_reading_options
 from batchlab.cli.failure import naming, wrong_usage
-from batchlab.cli.options import out_file, seed_number, system_file
+from batchlab.cli.options import AnyLog, out_file, seed_number, system_file
 from batchlab.cli.output import print_blocks
 from batchlab.cli.request import LogRequest, located, read_log
 from batchlab.core.late import report_bundle
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["anonymise"]
 
-_Trace = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="Log, in any format of batchlab run: file, name, or -.")
-]
 _Out = Annotated[Path, out_file("Anonymous log: .csv, .parquet, .swf or .swf.gz.")]
 _Keep = Annotated[
     list[str] | None,
@@ -52,7 +49,7 @@ _KeepOrder = Annotated[
 
 @takes_reading_options
 def anonymise(
-    trace: _Trace,
+    trace: AnyLog,
     *,
     keep: _Keep = None,
     keep_order: _KeepOrder = False,

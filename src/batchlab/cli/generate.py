@@ -13,6 +13,7 @@ from batchlab.cli.failure import naming, wrong_usage
 from batchlab.cli.options import (  # typer reads the annotations
     MACHINE,
     OUTPUT,
+    AnyLog,
     Equivalence,
     SystemFile,
     amounts,
@@ -315,9 +316,6 @@ def _own_writer(text: str) -> Writer:
 
 _SUFFIXES = (".csv", ".parquet")
 
-_Trace = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="Log, in any format of batchlab run: file, name, or -.")
-]
 _Targets = Annotated[
     list[str] | None,
     typer.Option(
@@ -346,7 +344,7 @@ _MixedOut = Annotated[
 
 @takes_reading_options
 def mix(
-    trace: _Trace,
+    trace: AnyLog,
     *,
     target: _Targets = None,
     count: Annotated[int, whole_number("Number of jobs of each target without a count.")] = 1,

@@ -27,6 +27,7 @@ __all__ = [
     "OUTPUT",
     "READING",
     "RULES",
+    "AnyLog",
     "Cores",
     "Equivalence",
     "ExampleName",
@@ -299,6 +300,9 @@ SlurmFolder = Annotated[
         rich_help_panel=RULES,
         help="Directory with slurm.conf, or the file.",
     ),
+]
+AnyLog = Annotated[
+    Path, typer.Argument(metavar="TRACE", help="Log, in any format of batchlab run: file, name, or -.")
 ]
 Seed = Annotated[int, seed_number("Seed of random policies.", RULES)]
 Fitted = Annotated[

@@ -408,14 +408,16 @@ class Failures(Observer):
     def interrupted(self, job: Job, view: View) -> None:
         """Count the interrupted runs of each job."""
         self._restarts[job.row] += 1
-        if self.on_failure == "kill" or self.restarts is not None:
-            return
         count = self._restarts[job.row]
-        if count >= _MOST_RUNS:
+        if self._restarts_for_ever and count >= _MOST_RUNS:
             raise SimulationError(
                 f"job {job.id} was cut short {count} times until {view.now:g} s; it hardly ever will end. "
                 f"{_NEXT}"
             )
+
+    @property
+    def _restarts_for_ever(self) -> bool:
+        return self.restarts is None and self.on_failure != "kill"
 
     def _check_hope(self, job: Job, view: View) -> None:
         """Raise if a running job can hardly ever end under failures as they are drawn.
@@ -476,7 +478,7 @@ class Failures(Observer):
 
     def _hit(self, job: Job, view: View) -> None:
         exhausted = self.restarts is not None and self._restarts[job.row] >= self.restarts
-        if self.restarts is None and self.on_failure != "kill" and not self._restarts[job.row]:
+        if self._restarts_for_ever and not self._restarts[job.row]:
             self._check_hope(job, view)
         if self.on_failure == "kill" or exhausted:
             view.kill(job)

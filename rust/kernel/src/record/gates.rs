@@ -262,6 +262,14 @@ pub struct Waiting {
     pub kind: u32,
 }
 
+impl Waiting {
+    /// Returns whether it was submitted before it entered the queue, so that fewer jobs overtake it.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        Time(self.entered) != self.submission.0
+    }
+}
+
 /// A running job.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Running {

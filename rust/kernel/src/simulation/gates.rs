@@ -223,9 +223,14 @@ fn kind_of(view: View<'_>, job: u32, in_calls: bool) -> JobKind {
         alternatives: view.scenario.alternatives.list_of(job),
         tasks: row.tasks,
         time_limit: calendar.map_or(0, |_| ordered_bits(limit())),
-        reservation: calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE),
+        reservation: own_reservation(view, job),
         apart: 0,
     }
+}
+
+/// Return the reservation that a job uses, or [`NONE`].
+fn own_reservation(view: View<'_>, job: u32) -> u32 {
+    view.scenario.calendar.as_deref().and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE)
 }
 
 /// Return the gate of a job outside the queue.
@@ -435,25 +440,17 @@ impl Look<'_> {
             return Some(gate);
         }
         if let Some((counter, _)) = view.over_limit(job) {
-            let calendar = view.scenario.calendar.as_deref();
-            let own = || calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE);
             return Some(match counter {
                 VICTIM => {
                     let promised = view.state.preemption.as_ref();
                     let other = promised.and_then(|preemption| preemption.waiting_victims.get(&job).copied());
                     Gate { subject: other.unwrap_or(NONE), ..Gate::of(GateKind::Promised) }
                 }
-                BEYOND_RESERVATION => Gate { subject: own(), ..Gate::of(GateKind::OwnReservation) },
+                BEYOND_RESERVATION => {
+                    Gate { subject: own_reservation(view, job), ..Gate::of(GateKind::OwnReservation) }
+                }
                 _ => Gate { subject: view.limit_of(counter), ..Gate::of(GateKind::Limit) },
             });
-        }
-        if view.scenario.calendar.is_some() {
-            // Events may have changed the limit of the job.
-            let each = log.waiting[at];
-            let apart = if Time(each.entered) == each.submission.0 { 0 } else { job + 1 };
-            let kind = JobKind { apart, ..kind_of(view, job, self.controller.is_some()) };
-            log.waiting[at].kind = log.kind_of(kind);
-            self.kinds.resize(log.kinds(), Fit::default());
         }
         let each = &log.waiting[at];
         let fit = self.fit(each);
@@ -550,7 +547,7 @@ impl Look<'_> {
     fn fits_below(&mut self, each: &Waiting, request: u32) -> Option<Submission> {
         let (view, first) = (self.view, self.first?);
         // A job that entered the queue at its submission was there when those started that were submitted after it.
-        let is_late = Time(each.entered) != each.submission.0;
+        let is_late = each.is_late();
         let first = if is_late { each.submission } else { first };
         let behind = self.running.iter().rev().take_while(|other| other.submission > first);
         let mut behind = behind.filter(|other| !is_late || other.start >= each.entered).peekable();

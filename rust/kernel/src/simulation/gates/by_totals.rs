@@ -12,7 +12,6 @@ use crate::record::{
 use crate::scenario::JobCheck;
 use crate::scheduler::Scheduler;
 use crate::state::{TotalHead, View};
-use crate::time::Time;
 
 use super::{Feed, JobKind, Look, Simulation, holds_one_resource, kind_of, submission};
 
@@ -150,7 +149,7 @@ pub(super) fn bring_up_to_date(view: View<'_>, log: &mut GateLog) -> bool {
     if log.memo.totals.is_none() {
         let mut totals = ByTotals::beside(&log.running);
         for (at, each) in log.waiting.iter().enumerate() {
-            let need = needed(view, each.job).filter(|_| Time(each.entered) == each.submission.0);
+            let need = needed(view, each.job).filter(|_| !each.is_late());
             let Some(need) = need else { return false };
             totals.enter(at, need, each.submission, &log.running);
         }
@@ -244,11 +243,11 @@ impl Look<'_> {
         });
     }
 
-    /// Give a job the number of its kind, if it has none.
+    /// Give a job the number of its kind, if it has none, or if events may have changed its limit.
     pub(super) fn know_kind(&mut self, log: &mut GateLog, at: usize) {
         let each = log.waiting[at];
-        if each.kind == NEW {
-            let apart = if Time(each.entered) == each.submission.0 { 0 } else { each.job + 1 };
+        if each.kind == NEW || self.view.scenario.calendar.is_some() {
+            let apart = if each.is_late() { each.job + 1 } else { 0 };
             log.waiting[at].kind =
                 log.kind_of(JobKind { apart, ..kind_of(self.view, each.job, self.controller.is_some()) });
             self.kinds.resize(log.kinds(), Fit::default());

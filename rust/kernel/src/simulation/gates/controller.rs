@@ -6,7 +6,7 @@ use crate::slurm::{Finding, Stop};
 use crate::state::View;
 use crate::time::Time;
 
-use super::Look;
+use super::{Look, own_reservation};
 
 /// Return the requests for whole nodes, if the controller gives these, and otherwise none; `known` are those of an earlier
 /// look.
@@ -26,9 +26,7 @@ pub(super) fn whole_requests(
 /// Return the gate of a job that is in the queue of no call.
 pub(super) fn outside_calls(view: View<'_>, rule: &Slurm, job: u32) -> Option<Gate> {
     if Slurm::runs_out_at(view, job).is_some_and(|time| time <= view.now()) {
-        let calendar = view.scenario.calendar.as_deref();
-        let own = calendar.and_then(|calendar| calendar.used_by(job)).unwrap_or(NONE);
-        return Some(Gate { subject: own, ..Gate::of(GateKind::OwnReservation) });
+        return Some(Gate { subject: own_reservation(view, job), ..Gate::of(GateKind::OwnReservation) });
     }
     rule.awaits_requeue(job).then(|| Gate::of(GateKind::BeginTime))
 }
